@@ -1,0 +1,11 @@
+// The Python module qizero._core. One function per file of bindings/ adds its part.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_games(nb::module_& module);
+
+NB_MODULE(_core, module) {
+  module.doc() = "The C++ core of qizero.";
+  bind_games(module);
+}

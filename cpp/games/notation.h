@@ -1,0 +1,35 @@
+// Cells as people write them: a letter for the column, a number for the row ("h8").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "games/game.h"
+
+namespace qizero {
+
+inline std::string cell_to_string(int cell, BoardShape shape, RowNumbers row_numbers) {
+  const int row = cell / shape.width;
+  const int number = row_numbers == RowNumbers::from_top ? row + 1 : shape.height - row;
+  return static_cast<char>('a' + cell % shape.width) + std::to_string(number);
+}
+
+// -1 when the text is no cell of the board. Case is ignored; nothing else is forgiven.
+inline int string_to_cell(std::string_view text, BoardShape shape, RowNumbers row_numbers) {
+  if (text.size() < 2 || text.size() > 3) return -1;
+  const char letter = text[0] >= 'A' && text[0] <= 'Z' ? static_cast<char>(text[0] - 'A' + 'a') : text[0];
+  const int column = letter - 'a';
+  if (column < 0 || column >= shape.width || text[1] == '0') return -1;
+  int number = 0;
+  for (const char digit : text.substr(1)) {
+    if (digit < '0' || digit > '9') return -1;
+    number = number * 10 + (digit - '0');
+  }
+  if (number < 1 || number > shape.height) return -1;
+  const int row = row_numbers == RowNumbers::from_top ? number - 1 : shape.height - number;
+  return row * shape.width + column;
+}
+
+inline std::string_view player_name(int player) { return player == 0 ? "player 0" : "player 1"; }
+
+}  // namespace qizero

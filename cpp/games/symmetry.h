@@ -1,0 +1,53 @@
+// The eight symmetries of a square board, and the mirror of any board. Symmetry s acts on a cell in this order:
+// bit 0 mirrors the columns, bit 1 mirrors the rows, bit 2 then transposes. A game with 2 symmetries has {0, 1}, one
+// with 8 all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "games/game.h"
+
+namespace qizero {
+
+inline constexpr int symmetry_mirror_columns = 1, symmetry_mirror_rows = 2, symmetry_transpose = 4;
+
+constexpr std::pair<int, int> transform_cell(int row, int column, BoardShape shape, int symmetry) {
+  if (symmetry & symmetry_mirror_columns) column = shape.width - 1 - column;
+  if (symmetry & symmetry_mirror_rows) row = shape.height - 1 - row;
+  if (symmetry & symmetry_transpose) return {column, row};
+  return {row, column};
+}
+
+constexpr int transform_cell(int cell, BoardShape shape, int symmetry) {
+  const auto [row, column] = transform_cell(cell / shape.width, cell % shape.width, shape, symmetry);
+  return row * shape.width + column;
+}
+
+// compose_symmetries(a, b) acts like a first, then b.
+constexpr int compose_symmetries(int a, int b) {
+  // Mirrors of b act on coordinates that a has transposed: push them through, then the transposes add up.
+  const int mirrors_of_b = b & 3;
+  const int pushed = (a & symmetry_transpose) ? ((mirrors_of_b >> 1) | ((mirrors_of_b & 1) << 1)) : mirrors_of_b;
+  return ((a & 3) ^ pushed) | ((a ^ b) & symmetry_transpose);
+}
+
+constexpr int inverse_symmetry(int symmetry) {
+  for (int candidate = 0; candidate < 8; ++candidate)
+    if (compose_symmetries(symmetry, candidate) == 0) return candidate;
+  return 0;
+}
+
+// Cell maps of all symmetries of a fixed-size board, for games that transform bit by bit.
+template <int Height, int Width, int NumSymmetries>
+constexpr auto make_cell_maps() {
+  std::array<std::array<std::uint8_t, Height * Width>, NumSymmetries> maps{};
+  for (int s = 0; s < NumSymmetries; ++s)
+    for (int cell = 0; cell < Height * Width; ++cell)
+      maps[static_cast<std::size_t>(s)][static_cast<std::size_t>(cell)] =
+          static_cast<std::uint8_t>(transform_cell(cell, {Height, Width}, s));
+  return maps;
+}
+
+}  // namespace qizero

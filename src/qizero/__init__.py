@@ -1,0 +1,5 @@
+"""qizero trains a board-game AI from zero by self-play, and lets you play it and study with it."""
+
+from qizero.games import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
+
+__all__ = ["Game", "IllegalActionError", "InvalidInputError", "State", "list_games", "load_game"]

@@ -1,0 +1,58 @@
+"""The games: load one by name, list them all. Rules and states live in the C++ core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qizero._core import Game, IllegalActionError, InvalidInputError, State, catalog, make_game
+
+__all__ = ["Game", "GameRow", "IllegalActionError", "InvalidInputError", "OptionRow", "State", "list_games", "load_game"]
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """An option of a game: a whole number from `min` to `max`, or one of `choices` where there are some."""
+
+    name: str
+    default: int | str
+    min: int
+    max: int
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GameRow:
+    """A line of the catalog."""
+
+    id: str
+    title: str
+    title_zh: str
+    rules_version: int
+    opening_plies: int
+    options: tuple[OptionRow, ...]
+
+
+def load_game(spec: str, **options: int | str) -> Game:
+    """The game with its options chosen.
+
+    >>> load_game("gomoku", size=9, rule="renju") == load_game("gomoku(size=9,rule=renju)")
+    True
+    """
+    return make_game(spec, {name: str(value) for name, value in options.items()})
+
+
+def list_games() -> list[GameRow]:
+    """Every game of the catalog, in its order."""
+    return [
+        GameRow(
+            id=row["id"],
+            title=row["title"],
+            title_zh=row["title_zh"],
+            rules_version=row["rules_version"],
+            opening_plies=row["opening_plies"],
+            options=tuple(
+                OptionRow(o["name"], o["default"], o["min"], o["max"], tuple(o["choices"])) for o in row["options"]
+            ),
+        )
+        for row in catalog()
+    ]
