@@ -1,0 +1,87 @@
+// The improved policy of Gumbel AlphaZero (Danihelka et al. 2022): softmax(log prior + sigma(completed q)). Actions
+// without a visit take the mixed value v_mix for their q, so that the policy never moves mass on no evidence.
+#pragma once
+
+#include <cmath>
+#include <span>
+
+#include "search/selection.h"
+
+namespace qizero {
+
+// What sigma and completed q need of a node, to its mover.
+struct CompletedQ {
+  double mixed_value;  // v_mix: the node's own evaluation and the visited actions' values, weighted by prior
+  double scale;        // sigma(q) = scale * q
+
+  static CompletedQ of(const Tree& tree, std::int32_t index, const SearchParams& params) {
+    const Node& node = tree.node(index);
+    const auto edges = tree.edges(index);
+    double prior_sum = 0, weighted_q = 0, children_sum = 0;
+    int most_visits = 0, visits = 0;
+    for (int i = 0; i < node.num_active; ++i) {
+      const Edge& edge = edges[static_cast<std::size_t>(i)];
+      const Node& child = tree.node(edge.child);
+      const int child_visits = child.visits + child.in_flight;
+      if (child_visits == 0) continue;
+      const double prior = std::max(unpack_prior(edge.prior), 1e-9f);
+      prior_sum += prior;
+      weighted_q += prior * child_value(child, node.to_move, params.virtual_loss);
+      children_sum += child.value_sum;
+      visits += child_visits;
+      most_visits = std::max(most_visits, child_visits);
+    }
+    // The node's sums hold its own evaluation and every simulation that went on to a child.
+    const double own = std::clamp(sign_of(node.to_move) * (node.value_sum - children_sum), -1.0, 1.0);
+    const double mixed = visits == 0 ? own : (own + visits * weighted_q / prior_sum) / (1 + visits);
+    return {mixed, (params.c_visit + most_visits) * params.c_scale};
+  }
+};
+
+namespace selection {
+
+// Deterministic: the action whose share of visits lags most behind the improved policy.
+inline int improved_policy(const Tree& tree, std::int32_t index, const PreparedParams& params) {
+  const Node& node = tree.node(index);
+  const auto edges = tree.edges(index);
+  const auto completed = CompletedQ::of(tree, index, params.values);
+  // Weights relative to exp(sigma(v_mix)); a shift keeps exp in range.
+  double highest = 0;
+  for (int i = 0; i < node.num_active; ++i) {
+    const Node& child = tree.node(edges[static_cast<std::size_t>(i)].child);
+    highest = std::max(highest, completed.scale * (child_value(child, node.to_move, params.values.virtual_loss) -
+                                                   completed.mixed_value));
+  }
+  double total = 0, active_prior = 0;
+  const auto weight_of = [&](const Edge& edge, double q) {
+    return unpack_prior(edge.prior) * std::exp(completed.scale * (q - completed.mixed_value) - highest);
+  };
+  for (int i = 0; i < node.num_active; ++i) {
+    const Edge& edge = edges[static_cast<std::size_t>(i)];
+    active_prior += unpack_prior(edge.prior);
+    total += weight_of(edge, child_value(tree.node(edge.child), node.to_move, params.values.virtual_loss));
+  }
+  total += std::max(0.0, 1.0 - active_prior) * std::exp(-highest);
+  total = std::max(total, 1e-300);
+
+  const int visits_below = node.visits + node.in_flight;  // the node's own evaluation counts as the 1 of 1 + sum N
+  double best_score = -1e300;
+  int best = 0;
+  for (int i = 0; i < node.num_active; ++i) {
+    const Edge& edge = edges[static_cast<std::size_t>(i)];
+    const Node& child = tree.node(edge.child);
+    const double q = child_value(child, node.to_move, params.values.virtual_loss);
+    double score = weight_of(edge, q) / total - static_cast<double>(child.visits + child.in_flight) / visits_below;
+    if (child.known() && value_for(child.result, node.to_move) < 0) score = known_loss_score;
+    if (score > best_score) {
+      best_score = score;
+      best = i;
+    }
+  }
+  if (node.num_active < node.num_edges && weight_of(edges[node.num_active], completed.mixed_value) / total > best_score)
+    best = node.num_active;
+  return best;
+}
+
+}  // namespace selection
+}  // namespace qizero

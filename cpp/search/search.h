@@ -1,0 +1,514 @@
+// One search: a tree, its root position, a budget. It asks for evaluations instead of making them: `next` walks until a
+// leaf needs one, `finish` brings it. So the same search serves one position with a native evaluator and a thousand
+// games with a network.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "games/game.h"
+#include "search/gumbel.h"
+#include "search/params.h"
+#include "search/proof.h"
+#include "search/selection.h"
+#include "search/tree.h"
+
+namespace qizero {
+
+// What an evaluator says of a position, from its mover's side; `actions` by falling prior, all legal ones.
+struct Evaluation {
+  float win, draw, loss;
+  std::span<const ScoredAction> actions;
+};
+
+enum class StopReason : std::uint8_t { none, simulations, milliseconds, proven, decided, memory, cancelled };
+
+constexpr std::string_view stop_reason_name(StopReason reason) {
+  constexpr std::string_view names[] = {"none",    "simulations", "milliseconds", "proven",
+                                        "decided", "memory",      "cancelled"};
+  return names[static_cast<int>(reason)];
+}
+
+// How the simulations of a search ended. Only `evaluated` ones cost an evaluation.
+struct SearchCounters {
+  std::int64_t simulations = 0;
+  std::int64_t evaluated = 0;   // leaves whose evaluation came from outside (network, cache or native)
+  std::int64_t known = 0;       // ended at a finished game or a proven position: nothing to evaluate
+  std::int64_t collisions = 0;  // walks given up because they met a leaf under evaluation
+
+  SearchCounters& operator+=(const SearchCounters& other) {
+    simulations += other.simulations;
+    evaluated += other.evaluated;
+    known += other.known;
+    collisions += other.collisions;
+    return *this;
+  }
+};
+
+// One line of a search's result, from the mover's side.
+struct ActionStatistics {
+  Action action;
+  std::int32_t visits;
+  float prior;
+  float value;             // mean, or exact if proven; not a number without a visit
+  Outcome result;          // proven result; ongoing if none
+  std::uint16_t distance;  // plies to the end after this action, if proven
+};
+
+template <Game G>
+class Search {
+ public:
+  enum class Step { leaf, wait, done };
+
+  // A position that waits for its evaluation, and the way to it.
+  struct Leaf {
+    G position;
+    std::vector<std::int32_t> path;  // nodes from the root to the leaf
+  };
+
+  explicit Search(std::uint64_t seed = 0) : rng_(seed) {}
+
+  void reseed(std::uint64_t seed) { rng_ = Rng(seed); }
+  Rng& rng() { return rng_; }
+
+  // Forgets everything; the position becomes the root.
+  void reset(const G& position) {
+    assert(num_pending_ == 0);
+    tree_.clear();
+    root_position_ = position;
+    tree_.add_node(position.to_move(), position.outcome());
+    root_ready_ = false;
+  }
+
+  // The action is played: its subtree is kept, the rest of the tree is freed.
+  void advance(Action action, bool keep_subtree = true) {
+    G position = *root_position_;
+    position.apply(action);
+    if (keep_subtree) {
+      for (const Edge& edge : std::as_const(tree_).edges(root)) {
+        if (edge.action != action || edge.child == no_node) continue;
+        root_position_ = position;
+        tree_.compact(edge.child);
+        root_ready_ = false;
+        return;
+      }
+    }
+    reset(position);
+  }
+
+  const G& root_position() const { return *root_position_; }
+
+  // Starts to think. The game at the root goes on. `params` must live until the search is done.
+  void begin(const PreparedParams& params) {
+    assert(num_pending_ == 0 && root_position_->outcome() == Outcome::ongoing);
+    params_ = &params;
+    if (params.values.gumbel)
+      reset(G(*root_position_));  // halving counts visits from zero; the cache makes up for the loss
+    counters_ = {};
+    started_ = 0;
+    stop_ = StopReason::none;
+    if (root_ready_)  // the same root again: without the noise of last time
+      for (Edge& edge : tree_.edges(root)) edge.prior = raw_priors_[static_cast<std::size_t>(edge.action)];
+    root_ready_ = false;
+    start_time_ = std::chrono::steady_clock::now();
+    if (tree_.node(root).expanded()) prepare_root();
+  }
+
+  void cancel() { stop_ = StopReason::cancelled; }
+
+  // Walks until a leaf needs an evaluation (`leaf`: see pending_leaf()), or the evaluations under way must come first
+  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way.
+  Step next(int max_pending) {
+    for (;;) {
+      if (num_pending_ >= max_pending) return Step::wait;
+      if (root_ready_ && should_stop()) return num_pending_ > 0 ? Step::wait : Step::done;
+      if (!root_ready_) {
+        if (stop_ == StopReason::cancelled || check_limits()) return num_pending_ > 0 ? Step::wait : Step::done;
+        if (num_pending_ > 0) return Step::wait;  // the root's own evaluation
+      }
+      if (walk()) return Step::leaf;
+      if (collided_) return Step::wait;
+    }
+  }
+
+  // The leaf that `next` found last, and its number for `finish`.
+  const Leaf& pending_leaf() const { return pending_[static_cast<std::size_t>(last_pending_)]; }
+  int pending_number() const { return last_pending_; }
+  const Leaf& pending_leaf(int number) const { return pending_[static_cast<std::size_t>(number)]; }
+
+  void finish(int number, const Evaluation& evaluation) {
+    Leaf& leaf = pending_[static_cast<std::size_t>(number)];
+    const std::int32_t index = leaf.path.back();
+    tree_.expand(index, evaluation.actions);
+    const double value = sign_of(leaf.position.to_move()) * (evaluation.win - evaluation.loss);
+    ++counters_.evaluated;
+    for (const std::int32_t step : leaf.path) --tree_.node(step).in_flight;
+    back_up(leaf.path, value, evaluation.draw);
+    release(number);
+    if (index == root)
+      prepare_root();
+    else
+      ++counters_.simulations;
+  }
+
+  // Gives up what is under way, e.g. after a cancelled evaluation. The tree stays valid.
+  void abandon_pending() {
+    for (int number = 0; number < static_cast<int>(pending_.size()); ++number) {
+      if (!pending_busy_[static_cast<std::size_t>(number)]) continue;
+      for (const std::int32_t step : pending_[static_cast<std::size_t>(number)].path) --tree_.node(step).in_flight;
+      release(number);
+    }
+  }
+
+  // ---- Results (any time; meaningful once the root is expanded or known)
+  // --------------------------------------------------
+
+  StopReason stop_reason() const { return stop_; }
+  const SearchCounters& counters() const { return counters_; }
+  const Node& root_node() const { return tree_.node(root); }
+  std::int64_t tree_bytes() const { return tree_.bytes(); }
+  std::size_t num_nodes() const { return tree_.num_nodes(); }
+
+  // To the mover of the root: mean, or exact if proven.
+  double root_value() const {
+    const Node& node = tree_.node(root);
+    if (node.known()) return value_for(node.result, node.to_move);
+    return node.visits > 0 ? sign_of(node.to_move) * node.value_sum / node.visits : 0.0;
+  }
+  double root_draw() const {
+    const Node& node = tree_.node(root);
+    if (node.known()) return node.result == Outcome::draw ? 1.0 : 0.0;
+    return node.visits > 0 ? node.draw_sum / node.visits : 1.0;
+  }
+
+  std::vector<ActionStatistics> statistics() const {
+    std::vector<ActionStatistics> rows;
+    const int player = tree_.node(root).to_move;
+    for (const Edge& edge : tree_.edges(root)) {
+      const float prior = raw_prior(edge);
+      if (edge.child == no_node) {
+        rows.push_back({edge.action, 0, prior, std::numeric_limits<float>::quiet_NaN(), Outcome::ongoing, 0});
+        continue;
+      }
+      const Node& child = tree_.node(edge.child);
+      const bool nothing = child.visits == 0 && !child.known();
+      rows.push_back(
+          {edge.action, child.visits, prior,
+           nothing ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(child_value(child, player, 0.0)),
+           child.result, child.distance});
+    }
+    return rows;
+  }
+
+  // The search's answer, [num_actions]: shares of visits or the improved policy; a proven result overrides both.
+  void write_policy(float* policy) const {
+    std::fill_n(policy, root_position_->num_actions(), 0.0f);
+    const Node& node = tree_.node(root);
+    const auto edges = tree_.edges(root);
+    if (node.known() || edges.empty()) {
+      policy[best_action()] = 1.0f;
+      return;
+    }
+    if (params_->values.gumbel || params_->values.improved_policy)
+      write_improved_policy(policy);
+    else
+      write_visit_policy(policy);
+  }
+
+  // The action that the search recommends. Quickest win, longest loss; otherwise most visits (PUCT) or the halving's
+  // winner (Gumbel).
+  Action best_action() const { return best_action_at(root); }
+
+  // `temperature` 0: best_action(); otherwise drawn from write_policy() ^ (1 / temperature).
+  Action choose_action(double temperature) {
+    if (temperature <= 0 || tree_.node(root).known()) return best_action();
+    std::vector<float> policy(static_cast<std::size_t>(root_position_->num_actions()));
+    write_policy(policy.data());
+    double total = 0;
+    const float highest = *std::max_element(policy.begin(), policy.end());
+    for (float& p : policy) total += p = p > 0 ? static_cast<float>(std::pow(p / highest, 1.0 / temperature)) : 0.0f;
+    double ticket = rng_.uniform() * total;
+    Action last = best_action();
+    for (std::size_t action = 0; action < policy.size(); ++action) {
+      if (policy[action] <= 0) continue;
+      last = static_cast<Action>(action);
+      if ((ticket -= policy[action]) < 0) break;
+    }
+    return last;
+  }
+
+  std::vector<Action> principal_variation() const {
+    std::vector<Action> actions;
+    std::int32_t index = root;
+    while (tree_.node(index).expanded() && tree_.node(index).num_active > 0) {
+      const Action action = best_action_at(index);
+      actions.push_back(action);
+      std::int32_t child = no_node;
+      for (const Edge& edge : tree_.edges(index))
+        if (edge.action == action) child = edge.child;
+      if (child == no_node) break;
+      index = child;
+    }
+    return actions;
+  }
+
+ private:
+  static constexpr std::int32_t root = 0;
+
+  // One simulation. True: it stands at a leaf that needs an evaluation. False: it is finished, or has collided.
+  bool walk() {
+    collided_ = false;
+    const int number = acquire();
+    Leaf& leaf = pending_[static_cast<std::size_t>(number)];
+    leaf.path.clear();
+    leaf.position = *root_position_;
+    std::int32_t index = root;
+    for (;;) {
+      leaf.path.push_back(index);
+      const Node& node = tree_.node(index);
+      if (node.known()) {
+        back_up(leaf.path, value_for_player0(node.result), node.result == Outcome::draw ? 1.0f : 0.0f);
+        ++counters_.simulations;
+        ++counters_.known;
+        ++started_;
+        release(number);
+        return false;
+      }
+      if (!node.expanded()) {
+        if (node.in_flight > 0) {
+          collided_ = true;
+          ++counters_.collisions;
+          if (params_->values.gumbel) gumbel_.take_back();
+          release(number);
+          return false;
+        }
+        for (const std::int32_t step : leaf.path) ++tree_.node(step).in_flight;
+        if (index != root) ++started_;
+        last_pending_ = number;
+        return true;
+      }
+      const int position = select(index);
+      const Edge edge = tree_.edges(index)[static_cast<std::size_t>(position)];
+      leaf.position.apply(edge.action);
+      index = edge.child != no_node ? edge.child
+                                    : tree_.activate(index, position, leaf.position.to_move(), leaf.position.outcome());
+    }
+  }
+
+  int select(std::int32_t index) {
+    if (index == root) {
+      if (params_->values.gumbel) return gumbel_.select(tree_, root, *params_);
+      if (params_->values.selection == Selection::puct)
+        return selection::puct(tree_, root, *params_, params_->values.root_fpu_reduction);
+    }
+    switch (params_->values.selection) {
+      case Selection::puct:
+        return selection::puct(tree_, index, *params_, params_->values.fpu_reduction);
+      case Selection::improved_policy:
+        return selection::improved_policy(tree_, index, *params_);
+      case Selection::uct:
+        return selection::uct(tree_, index, *params_);
+    }
+    return 0;
+  }
+
+  // Adds a result to every node of the path. If it completes proofs, the nodes above take the exact value of the
+  // highest proven one.
+  void back_up(const std::vector<std::int32_t>& path, double value_of_player0, float draw) {
+    if (params_->values.solver && tree_.node(path.back()).known()) {
+      std::size_t top = path.size() - 1;
+      while (top > 0 && prove_from_children(tree_, path[top - 1])) --top;
+      const Outcome result = tree_.node(path[top]).result;
+      value_of_player0 = value_for_player0(result);
+      draw = result == Outcome::draw ? 1.0f : 0.0f;
+    }
+    for (const std::int32_t index : path) {
+      Node& node = tree_.node(index);
+      ++node.visits;
+      node.value_sum += value_of_player0;
+      node.draw_sum += draw;
+    }
+  }
+
+  // Once per search, as soon as the root has its priors: noise, Gumbel samples, order.
+  void prepare_root() {
+    root_ready_ = true;
+    auto edges = tree_.edges(root);
+    raw_priors_.assign(static_cast<std::size_t>(root_position_->num_actions()), 0);
+    for (const Edge& edge : edges) raw_priors_[static_cast<std::size_t>(edge.action)] = edge.prior;
+    const SearchParams& values = params_->values;
+    if (values.gumbel) {
+      gumbel_.begin(tree_, root, values, root_position_->num_actions(), rng_);
+      return;
+    }
+    if (values.noise_epsilon <= 0 && values.root_policy_temperature == 1.0) return;
+    std::vector<double> priors;
+    double total = 0;
+    for (const Edge& edge : edges) {
+      priors.push_back(std::pow(static_cast<double>(unpack_prior(edge.prior)), 1.0 / values.root_policy_temperature));
+      total += priors.back();
+    }
+    std::vector<double> noise(priors.size(), 0.0);
+    double noise_total = 0;
+    if (values.noise_epsilon > 0)
+      for (double& n : noise) noise_total += n = rng_.gamma(values.noise_alpha / static_cast<double>(priors.size()));
+    for (std::size_t i = 0; i < priors.size(); ++i) {
+      const double drawn = noise_total > 0 ? noise[i] / noise_total : 1.0 / static_cast<double>(priors.size());
+      const double prior =
+          (1.0 - values.noise_epsilon) * priors[i] / std::max(total, 1e-300) + values.noise_epsilon * drawn;
+      edges[i].prior = pack_prior(static_cast<float>(prior));
+    }
+    const auto inactive = edges.subspan(tree_.node(root).num_active);
+    std::stable_sort(inactive.begin(), inactive.end(), [](const Edge& a, const Edge& b) { return a.prior > b.prior; });
+  }
+
+  bool should_stop() {
+    if (stop_ != StopReason::none) return true;
+    if (params_->values.solver && tree_.node(root).known()) {
+      stop_ = StopReason::proven;
+    } else if (params_->values.simulations > 0 && started_ >= params_->values.simulations) {
+      stop_ = StopReason::simulations;
+    } else if (params_->values.early_stop && (started_ & 7) == 0 && leader_is_safe()) {
+      stop_ = StopReason::decided;
+    } else {
+      check_limits();
+    }
+    return stop_ != StopReason::none;
+  }
+
+  // Time and memory.
+  bool check_limits() {
+    if (stop_ == StopReason::none && params_->values.milliseconds > 0 && (started_ & 15) == 0) {
+      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start_time_;
+      if (elapsed.count() >= params_->values.milliseconds && root_ready_) stop_ = StopReason::milliseconds;
+    }
+    if (stop_ == StopReason::none && tree_.bytes() >= params_->values.max_tree_bytes) stop_ = StopReason::memory;
+    return stop_ != StopReason::none;
+  }
+
+  bool leader_is_safe() const {
+    const Node& node = tree_.node(root);
+    if (node.num_edges == 1) return true;
+    if (params_->values.gumbel || params_->values.simulations == 0) return false;
+    int first = 0, second = 0;
+    const auto edges = tree_.edges(root);
+    for (int i = 0; i < node.num_active; ++i) {
+      const int visits = tree_.node(edges[static_cast<std::size_t>(i)].child).visits;
+      if (visits > first) {
+        second = first;
+        first = visits;
+      } else {
+        second = std::max(second, visits);
+      }
+    }
+    return first - second > params_->values.simulations - started_;
+  }
+
+  // Most visits first; proven results override: the quickest win, never a loss unless all lose, then the longest.
+  Action best_action_at(std::int32_t index) const {
+    const Node& node = tree_.node(index);
+    const auto edges = tree_.edges(index);
+    if (edges.empty()) return root_position_->legal_actions()[0];
+    const bool halving = index == root && params_ != nullptr && params_->values.gumbel && root_ready_ && !node.known();
+    const Edge* best = &edges[0];
+    if (halving) {
+      best = &edges[static_cast<std::size_t>(gumbel_.best(tree_, root, params_->values))];
+      const bool lost = best->child != no_node && tree_.node(best->child).known() &&
+                        value_for(tree_.node(best->child).result, node.to_move) < 0;
+      if (!lost) return best->action;
+      best = &edges[0];
+    }
+    const auto rank = [&](const Edge& edge) {
+      // (class, first key, second key): won, undecided or drawn, unvisited, lost
+      if (edge.child == no_node) return std::array<double, 3>{1, unpack_prior(edge.prior), 0};
+      const Node& child = tree_.node(edge.child);
+      const int value = value_for(child.result, node.to_move);
+      if (child.known() && value > 0) return std::array<double, 3>{3, -static_cast<double>(child.distance), 0};
+      if (child.known() && value < 0) return std::array<double, 3>{0, static_cast<double>(child.distance), 0};
+      if (node.known() && !child.known())
+        return std::array<double, 3>{1, 0, 0};  // a proven draw is a draw by a proven child
+      return std::array<double, 3>{2, static_cast<double>(child.visits), child_value(child, node.to_move, 0.0)};
+    };
+    for (const Edge& edge : edges)
+      if (rank(edge) > rank(*best)) best = &edge;
+    return best->action;
+  }
+
+  float raw_prior(const Edge& edge) const {
+    return unpack_prior(root_ready_ ? raw_priors_[static_cast<std::size_t>(edge.action)] : edge.prior);
+  }
+
+  void write_visit_policy(float* policy) const {
+    const Node& node = tree_.node(root);
+    double total = 0;
+    for (const Edge& edge : tree_.edges(root)) {
+      if (edge.child == no_node) continue;
+      const Node& child = tree_.node(edge.child);
+      if (child.known() && value_for(child.result, node.to_move) < 0) continue;
+      policy[edge.action] = static_cast<float>(child.visits);
+      total += child.visits;
+    }
+    if (total <= 0) {
+      policy[best_action()] = 1.0f;
+      return;
+    }
+    for (int action = 0; action < root_position_->num_actions(); ++action)
+      policy[action] = static_cast<float>(policy[action] / total);
+  }
+
+  void write_improved_policy(float* policy) const {
+    const Node& node = tree_.node(root);
+    const auto completed = CompletedQ::of(tree_, root, params_->values);
+    double highest = -1e300, total = 0;
+    for (const Edge& edge : tree_.edges(root)) {
+      const float prior = raw_prior(edge);
+      const bool visited =
+          edge.child != no_node && (tree_.node(edge.child).visits > 0 || tree_.node(edge.child).known());
+      const double q = visited ? child_value(tree_.node(edge.child), node.to_move, 0.0) : completed.mixed_value;
+      const double logit = std::log(std::max(prior, 1e-9f)) + completed.scale * q;
+      policy[edge.action] = static_cast<float>(logit);
+      highest = std::max(highest, logit);
+    }
+    for (const Edge& edge : tree_.edges(root)) total += std::exp(policy[edge.action] - highest);
+    for (const Edge& edge : tree_.edges(root))
+      policy[edge.action] = static_cast<float>(std::exp(policy[edge.action] - highest) / total);
+  }
+
+  int acquire() {
+    ++num_pending_;
+    for (std::size_t number = 0; number < pending_.size(); ++number)
+      if (!pending_busy_[number]) {
+        pending_busy_[number] = true;
+        return static_cast<int>(number);
+      }
+    pending_.push_back({*root_position_, {}});
+    pending_busy_.push_back(true);
+    return static_cast<int>(pending_.size()) - 1;
+  }
+  void release(int number) {
+    pending_busy_[static_cast<std::size_t>(number)] = false;
+    --num_pending_;
+  }
+
+  Tree tree_;
+  std::optional<G> root_position_;
+  Rng rng_;
+  const PreparedParams* params_ = nullptr;
+  GumbelRoot gumbel_;
+  std::vector<PackedPrior> raw_priors_;  // of the root by action, before noise
+  bool root_ready_ = false;              // the root has its priors, and they have been prepared
+  bool collided_ = false;
+  int started_ = 0;  // simulations begun, those under way included
+  StopReason stop_ = StopReason::none;
+  SearchCounters counters_;
+  std::chrono::steady_clock::time_point start_time_;
+
+  std::vector<Leaf> pending_;
+  std::vector<char> pending_busy_;
+  int num_pending_ = 0, last_pending_ = 0;
+};
+
+}  // namespace qizero
