@@ -4,8 +4,10 @@
 namespace nb = nanobind;
 
 void bind_games(nb::module_& module);
+void bind_search(nb::module_& module);
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of qizero.";
   bind_games(module);
+  bind_search(module);
 }

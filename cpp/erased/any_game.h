@@ -17,6 +17,13 @@
 
 namespace qizero {
 
+class AnyPositionSearch;
+class AnySelfPlay;
+class RecordLayout;
+struct PoolConfig;
+struct SearchParams;
+struct SelfPlayParams;
+
 struct IllegalAction : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -76,6 +83,11 @@ class AnyGame : public std::enable_shared_from_this<AnyGame> {
   virtual std::unique_ptr<AnyState> initial_state() const = 0;
   virtual std::unique_ptr<AnyState> state_from_setup(const Setup& setup) const = 0;  // throws InvalidInput
   virtual std::unique_ptr<AnyState> deserialize(std::string_view text) const = 0;    // throws InvalidInput
+
+  // Searches and self-play of this game: erased/any_search.h.
+  virtual std::unique_ptr<AnyPositionSearch> new_search(const PoolConfig& config, const SearchParams& params) const = 0;
+  virtual std::unique_ptr<AnySelfPlay> new_selfplay(const PoolConfig& config, const SelfPlayParams& params) const = 0;
+  virtual RecordLayout record_layout() const = 0;
 
   // Plays `games` uniformly random games from the initial position on the calling thread.
   virtual RolloutResult play_random_games(std::int64_t games, std::uint64_t seed) const = 0;

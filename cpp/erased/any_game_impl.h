@@ -185,6 +185,10 @@ class GameImpl final : public AnyGame {
     return state;
   }
 
+  std::unique_ptr<AnyPositionSearch> new_search(const PoolConfig& config, const SearchParams& params) const override;
+  std::unique_ptr<AnySelfPlay> new_selfplay(const PoolConfig& config, const SelfPlayParams& params) const override;
+  RecordLayout record_layout() const override;
+
   RolloutResult play_random_games(std::int64_t games, std::uint64_t seed) const override {
     RolloutResult result;
     Rng rng(seed);

@@ -76,7 +76,7 @@ class EvaluationCache {
 
   const std::byte* entry_at(std::uint64_t key, std::size_t way) const {
     // The high bits choose the bucket: multiply-shift maps them evenly to any number of buckets.
-    const auto bucket = static_cast<std::size_t>((static_cast<unsigned __int128>(key) * num_buckets_) >> 64);
+    const std::size_t bucket = ((key >> 32) * num_buckets_) >> 32;
     return data_.get() + (bucket * ways + way) * stride_;
   }
   std::byte* entry_at(std::uint64_t key, std::size_t way) {

@@ -115,17 +115,24 @@ struct SearchParams {
   void validate() const;
 };
 
-inline void SearchParams::validate() const {
+// The fields of `params` that are out of range, in words; empty if none.
+template <class Params>
+std::string fields_out_of_range(const Params& params) {
   std::string problems;
-  fields([&]<class... Range>(std::string_view name, auto member, Range... range) {
+  Params::fields([&]<class... Range>(std::string_view name, auto member, Range... range) {
     if constexpr (sizeof...(Range) == 2) {
       const auto [low, high] = std::pair(range...);
-      const auto value = this->*member;
+      const auto value = params.*member;
       if (!(value >= low && value <= high))
         problems += (problems.empty() ? "" : "; ") + std::string(name) + " is " + std::to_string(value) +
                     ", not between " + std::to_string(low) + " and " + std::to_string(high);
     }
   });
+  return problems;
+}
+
+inline void SearchParams::validate() const {
+  std::string problems = fields_out_of_range(*this);
   if (simulations == 0 && milliseconds == 0.0)
     problems += std::string(problems.empty() ? "" : "; ") +
                 "simulations and milliseconds are both 0: the search would never end";

@@ -131,6 +131,7 @@ class Pool {
 
   Search<G>& search(int i) { return slot(i).search; }
   int num_slots() const { return config_.slots; }
+  std::uint64_t seed() const { return config_.seed; }
   BoardShape board_shape() const { return shape_; }
   int num_actions() const { return num_actions_; }
 

@@ -181,7 +181,7 @@ class Search {
   double root_draw() const {
     const Node& node = tree_.node(root);
     if (node.known()) return node.result == Outcome::draw ? 1.0 : 0.0;
-    return node.visits > 0 ? node.draw_sum / node.visits : 1.0;
+    return node.visits > 0 ? static_cast<double>(node.draw_sum) / node.visits : 1.0;
   }
 
   std::vector<ActionStatistics> statistics() const {
@@ -201,6 +201,13 @@ class Search {
            child.result, child.distance});
     }
     return rows;
+  }
+
+  std::vector<Action> visited_actions() const {
+    std::vector<Action> actions;
+    for (const Edge& edge : tree_.edges(root))
+      if (edge.child != no_node) actions.push_back(edge.action);
+    return actions;
   }
 
   // The search's answer, [num_actions]: shares of visits or the improved policy; a proven result overrides both.

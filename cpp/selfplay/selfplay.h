@@ -1,0 +1,246 @@
+// Games of a network against itself, in every slot of a pool. A slot restarts at once when its game ends.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "search/pool.h"
+#include "selfplay/record.h"
+
+namespace qizero {
+
+struct SelfPlayParams {
+  // The search whose policy is learnt, and the cheaper one that most moves use under playout-cap randomisation (Wu
+  // 2019): no noise, no policy target, only more games for the value. `full_share` of the moves are searched fully; 1:
+  // all.
+  SearchParams full, fast;
+  double full_share = 1.0;
+  bool record_fast = false;  // rows of fast searches are kept too, with policy_weight 0
+
+  // Openings: this share of the games begins with 1 … random_plies uniformly random plies, which are not recorded.
+  double random_opening_share = 0.0;
+  int random_plies = 0;
+
+  // Temperature of the choice: `temperature` up to `temperature_plies` plies, then falling by half every
+  // `temperature_halflife` plies towards `final_temperature`. AlphaZero: 1 for 30 plies, then 0 at once (half-life 0).
+  double temperature = 1.0, final_temperature = 0.0;
+  int temperature_plies = 10;
+  double temperature_halflife = 0.0;
+
+  // A game whose root is proven ends there with the proven result, but for `play_on_share` of the games.
+  bool adjudicate = true;
+  // A game ends as lost when the mover's value stays below -resign_value for resign_moves searches of its own; 1:
+  // never.
+  double resign_value = 1.0;
+  int resign_moves = 3;
+  double play_on_share = 0.1;
+
+  // Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.
+  double limit_value_share = 0.0;
+
+  template <class F>
+  static void fields(F&& f) {
+    f("full_share", &SelfPlayParams::full_share, 0.0, 1.0);
+    f("record_fast", &SelfPlayParams::record_fast);
+    f("random_opening_share", &SelfPlayParams::random_opening_share, 0.0, 1.0);
+    f("random_plies", &SelfPlayParams::random_plies, 0, 1000);
+    f("temperature", &SelfPlayParams::temperature, 0.0, 100.0);
+    f("final_temperature", &SelfPlayParams::final_temperature, 0.0, 100.0);
+    f("temperature_plies", &SelfPlayParams::temperature_plies, 0, 100000);
+    f("temperature_halflife", &SelfPlayParams::temperature_halflife, 0.0, 100000.0);
+    f("adjudicate", &SelfPlayParams::adjudicate);
+    f("resign_value", &SelfPlayParams::resign_value, 0.0, 1.0);
+    f("resign_moves", &SelfPlayParams::resign_moves, 1, 1000);
+    f("play_on_share", &SelfPlayParams::play_on_share, 0.0, 1.0);
+    f("limit_value_share", &SelfPlayParams::limit_value_share, 0.0, 1.0);
+  }
+
+  void validate() const {
+    full.validate();
+    fast.validate();
+    if (const std::string problems = fields_out_of_range(*this); !problems.empty())
+      throw InvalidInput("self-play: " + problems);
+  }
+};
+
+enum class GameEnd : std::uint8_t { played_out, proven, resigned };
+
+struct FinishedGame {
+  std::vector<Action> actions;
+  int opening_plies;  // the first so many were random
+  Outcome outcome;    // of an unfinished game: as proven or resigned
+  GameEnd end;
+  bool wrong_resignation;  // played on after it would have been resigned, and the resigning side did not lose
+};
+
+template <Game G>
+class SelfPlay final : public Pool<G>::Driver {
+ public:
+  SelfPlay(const PoolConfig& config, const SelfPlayParams& params, const G& initial)
+      : params_(params),
+        full_(params.full),
+        fast_(params.fast),
+        initial_(initial),
+        layout_(RecordLayout::of(initial)),
+        games_(static_cast<std::size_t>(config.slots)),
+        pool_(config, initial, *this) {
+    for (int i = 0; i < config.slots; ++i) {
+      begin_game(game(i), pool_.search(i));
+      pool_.wake(i);
+    }
+    pool_.start();
+  }
+
+  Pool<G>& pool() { return pool_; }
+  const RecordLayout& layout() const { return layout_; }
+
+  // Rows and games of the batches collected so far that have not been taken.
+  std::vector<std::uint8_t> take_rows() { return std::exchange(rows_, {}); }
+  std::vector<FinishedGame> take_games() { return std::exchange(finished_, {}); }
+
+  bool search_done(int slot, Search<G>& search) override {
+    GameInPlay& g = game(slot);
+    const G& position = search.root_position();
+    const int player = position.to_move();
+    const bool known = search.root_node().known();
+    if (g.full || params_.record_fast) record(g, search);
+
+    if (known && params_.adjudicate && !g.play_on)
+      return end_game(g, search, search.root_node().result, GameEnd::proven);
+    if (params_.resign_value < 1.0) {
+      g.hopeless[player] = search.root_value() <= -params_.resign_value ? g.hopeless[player] + 1 : 0;
+      if (g.hopeless[player] >= params_.resign_moves) {
+        if (!g.play_on) return end_game(g, search, win_of(1 - player), GameEnd::resigned);
+        if (g.would_resign < 0) g.would_resign = player;
+      }
+    }
+
+    const Action action = search.choose_action(temperature_at(static_cast<int>(g.actions.size())));
+    g.actions.push_back(action);
+    search.advance(action, !params_.full.gumbel);
+    if (const Outcome outcome = search.root_position().outcome(); outcome != Outcome::ongoing)
+      return end_game(g, search, outcome, GameEnd::played_out);
+    begin_search(g, search);
+    return true;
+  }
+
+  void batch_ready(int first, int last) override {
+    for (int slot = first; slot < last; ++slot) {
+      GameInPlay& g = game(slot);
+      rows_.insert(rows_.end(), g.finished_rows.begin(), g.finished_rows.end());
+      g.finished_rows.clear();
+      for (FinishedGame& finished : g.finished_games) finished_.push_back(std::move(finished));
+      g.finished_games.clear();
+    }
+  }
+
+ private:
+  // A searched position, waiting for the outcome of its game.
+  struct Searched {
+    G position;
+    std::vector<float> policy;
+    float root[3];
+    int ply;
+    bool full;
+  };
+  struct GameInPlay {
+    std::vector<Action> actions;
+    int opening_plies = 0;
+    std::vector<Searched> searched;
+    bool full = true, play_on = false;
+    int hopeless[2] = {0, 0};
+    int would_resign = -1;
+    std::vector<std::uint8_t> finished_rows;  // of this slot's games since the last batch_ready
+    std::vector<FinishedGame> finished_games;
+  };
+
+  GameInPlay& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
+
+  void begin_game(GameInPlay& g, Search<G>& search) {
+    Rng& rng = search.rng();
+    g.play_on = rng.uniform() < params_.play_on_share;
+    g.hopeless[0] = g.hopeless[1] = 0;
+    g.would_resign = -1;
+    g.searched.clear();
+    G position = initial_;
+    do {  // an opening that ends the game teaches nothing: another one
+      position = initial_;
+      g.actions.clear();
+      if (params_.random_plies > 0 && rng.uniform() < params_.random_opening_share) {
+        const auto plies = 1 + rng.below(static_cast<std::uint32_t>(params_.random_plies));
+        for (std::uint32_t i = 0; i < plies && position.outcome() == Outcome::ongoing; ++i) {
+          g.actions.push_back(random_action(position, rng));
+          position.apply(g.actions.back());
+        }
+      }
+    } while (position.outcome() != Outcome::ongoing);
+    g.opening_plies = static_cast<int>(g.actions.size());
+    search.reset(position);
+    begin_search(g, search);
+  }
+
+  void begin_search(GameInPlay& g, Search<G>& search) {
+    g.full = params_.full_share >= 1.0 || search.rng().uniform() < params_.full_share;
+    search.begin(g.full ? full_ : fast_);
+  }
+
+  double temperature_at(int ply) const {
+    if (ply < params_.temperature_plies) return params_.temperature;
+    if (params_.temperature_halflife <= 0) return params_.final_temperature;
+    const double fallen = std::exp2(-(ply - params_.temperature_plies) / params_.temperature_halflife);
+    return params_.final_temperature + (params_.temperature - params_.final_temperature) * fallen;
+  }
+
+  void record(GameInPlay& g, const Search<G>& search) {
+    Searched row{search.root_position(),
+                 std::vector<float>(static_cast<std::size_t>(initial_.num_actions())),
+                 {},
+                 static_cast<int>(g.actions.size()),
+                 g.full};
+    search.write_policy(row.policy.data());
+    const auto value = static_cast<float>(search.root_value()), draw = static_cast<float>(search.root_draw());
+    row.root[0] = (1.0f - draw + value) / 2;
+    row.root[1] = draw;
+    row.root[2] = (1.0f - draw - value) / 2;
+    g.searched.push_back(std::move(row));
+  }
+
+  // Writes the rows of a game and begins the next. Returns true: the slot goes on.
+  bool end_game(GameInPlay& g, Search<G>& search, Outcome outcome, GameEnd end) {
+    float soft = 0;  // for player 0, of a draw by a limit
+    if constexpr (HasLimitValue<G>)
+      if (outcome == Outcome::draw && end == GameEnd::played_out)
+        soft = static_cast<float>(params_.limit_value_share) * search.root_position().limit_value();
+    const auto last_ply = static_cast<int>(g.actions.size());
+    std::vector<float> planes(static_cast<std::size_t>(num_planes<G> * initial_.board_shape().cells()));
+    for (const Searched& s : g.searched) {
+      s.position.encode(planes.data());
+      RecordLayout::Values values{planes.data(),    s.policy.data(), {},    {s.root[0], s.root[1], s.root[2]},
+                                  last_ply - s.ply, s.ply,           s.full};
+      const int result = value_for(outcome, s.position.to_move());
+      const float own = s.position.to_move() == 0 ? soft : -soft;
+      values.outcome[0] = result > 0 ? 1.0f : result == 0 ? std::max(own, 0.0f) : 0.0f;
+      values.outcome[2] = result < 0 ? 1.0f : result == 0 ? std::max(-own, 0.0f) : 0.0f;
+      values.outcome[1] = 1.0f - values.outcome[0] - values.outcome[2];
+      g.finished_rows.resize(g.finished_rows.size() + layout_.bytes());
+      layout_.write(g.finished_rows.data() + g.finished_rows.size() - layout_.bytes(), values,
+                    initial_.board_shape().cells());
+    }
+    const bool wrong = g.would_resign >= 0 && outcome != win_of(1 - g.would_resign);
+    g.finished_games.push_back({g.actions, g.opening_plies, outcome, end, wrong});
+    begin_game(g, search);
+    return true;
+  }
+
+  SelfPlayParams params_;
+  PreparedParams full_, fast_;
+  G initial_;
+  RecordLayout layout_;
+  std::vector<GameInPlay> games_;
+  std::vector<std::uint8_t> rows_;
+  std::vector<FinishedGame> finished_;
+  Pool<G> pool_;  // last: its background stops before the rest is gone
+};
+
+}  // namespace qizero
