@@ -263,6 +263,24 @@ void bind_search(nb::module_& module) {
           "Training rows of the games that have ended since the last call, as bytes; `record_fields` says how to read "
           "them.")
       .def(
+          "park",
+          [](AnySelfPlay& selfplay) {
+            std::vector<std::uint8_t> bytes;
+            {
+              nb::gil_scoped_release release;
+              bytes = selfplay.park();
+            }
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "Gives up the searches under way and writes down every game in play, for `restore`.")
+      .def(
+          "restore",
+          [](AnySelfPlay& selfplay, const nb::bytes& bytes) {
+            selfplay.restore({static_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+          },
+          "games"_a,
+          "Takes up the games that `park` wrote down. Raises InvalidInputError if they are not of this game and pool.")
+      .def(
           "take_games",
           [](AnySelfPlay& selfplay) {
             nb::list games;

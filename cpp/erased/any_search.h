@@ -57,6 +57,8 @@ class AnySelfPlay : public virtual AnyPool {
  public:
   virtual std::vector<std::uint8_t> take_rows() = 0;
   virtual std::vector<FinishedGame> take_games() = 0;
+  virtual std::vector<std::uint8_t> park() = 0;
+  virtual void restore(std::span<const std::uint8_t> bytes) = 0;
 };
 
 }  // namespace qizero

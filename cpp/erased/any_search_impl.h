@@ -105,6 +105,14 @@ class SelfPlayImpl final : public PoolImpl<G, SelfPlay<G>, AnySelfPlay> {
   using PoolImpl<G, SelfPlay<G>, AnySelfPlay>::PoolImpl;
   std::vector<std::uint8_t> take_rows() override { return this->driver_.take_rows(); }
   std::vector<FinishedGame> take_games() override { return this->driver_.take_games(); }
+  std::vector<std::uint8_t> park() override {
+    this->rows_out_ = 0;
+    return this->driver_.park();
+  }
+  void restore(std::span<const std::uint8_t> bytes) override {
+    this->rows_out_ = 0;
+    this->driver_.restore(bytes);
+  }
 };
 
 template <Game G>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/bytes.h"
 #include "search/pool.h"
 #include "selfplay/record.h"
 
@@ -95,6 +96,60 @@ class SelfPlay final : public Pool<G>::Driver {
   Pool<G>& pool() { return pool_; }
   const RecordLayout& layout() const { return layout_; }
 
+  // Gives up the searches under way and writes down every game in play, so that `restore` goes on from here: the same
+  // bytes and the same parameters lead to the same games. To go on in this object, restore its own bytes.
+  std::vector<std::uint8_t> park() {
+    pool_.abandon();
+    batch_ready(0, pool_.num_slots());
+    ByteWriter writer;
+    writer.put(state_version);
+    writer.put(static_cast<std::uint32_t>(games_.size()));
+    for (std::size_t i = 0; i < games_.size(); ++i) {
+      const GameInPlay& g = games_[i];
+      writer.put(g.rng_at_search);
+      writer.put_vector(g.actions);
+      writer.put(g.opening_plies);
+      writer.put(static_cast<std::uint8_t>(g.play_on));
+      writer.put(g.hopeless);
+      writer.put(g.would_resign);
+      writer.put(static_cast<std::uint32_t>(g.searched.size()));
+      for (const Searched& s : g.searched) {
+        writer.put(s.ply);
+        writer.put(static_cast<std::uint8_t>(s.full));
+        writer.put(s.root);
+        writer.put_vector(s.policy);
+      }
+    }
+    return writer.take();
+  }
+
+  // Takes up the games that `park` wrote down. Throws InvalidInput, and nothing has changed, if the bytes are not of
+  // this game and number of slots.
+  void restore(std::span<const std::uint8_t> bytes) {
+    pool_.abandon();
+    std::vector<GameInPlay> games;
+    std::vector<G> positions;
+    try {
+      ByteReader reader(bytes);
+      if (reader.get<std::uint32_t>() != state_version) throw std::out_of_range("they are of another version");
+      if (reader.get<std::uint32_t>() != games_.size()) throw std::out_of_range("they are for another number of slots");
+      for (std::size_t i = 0; i < games_.size(); ++i) read_game(reader, games, positions);
+      if (!reader.at_end()) throw std::out_of_range("they go on after the last game");
+    } catch (const std::out_of_range& error) {
+      throw InvalidInput("the saved games cannot be restored: " + std::string(error.what()));
+    }
+    batch_ready(0, pool_.num_slots());
+    games_ = std::move(games);
+    for (int i = 0; i < pool_.num_slots(); ++i) {
+      Search<G>& search = pool_.search(i);
+      search.rng() = game(i).rng_at_search;
+      search.reset(positions[static_cast<std::size_t>(i)]);
+      begin_search(game(i), search);
+      pool_.wake(i);
+    }
+    pool_.start();
+  }
+
   // Rows and games of the batches collected so far that have not been taken.
   std::vector<std::uint8_t> take_rows() { return std::exchange(rows_, {}); }
   std::vector<FinishedGame> take_games() { return std::exchange(finished_, {}); }
@@ -145,6 +200,7 @@ class SelfPlay final : public Pool<G>::Driver {
     bool full;
   };
   struct GameInPlay {
+    Rng rng_at_search{0};  // the search's generator as it was before the search under way
     std::vector<Action> actions;
     int opening_plies = 0;
     std::vector<Searched> searched;
@@ -154,6 +210,43 @@ class SelfPlay final : public Pool<G>::Driver {
     std::vector<std::uint8_t> finished_rows;  // of this slot's games since the last batch_ready
     std::vector<FinishedGame> finished_games;
   };
+
+  static constexpr std::uint32_t state_version = 1;
+
+  // Replays the actions, so that bytes that are not a game of ours end in an error.
+  void read_game(ByteReader& reader, std::vector<GameInPlay>& games, std::vector<G>& positions) const {
+    GameInPlay g;
+    g.rng_at_search = reader.get<Rng>();
+    g.actions = reader.get_vector<Action>();
+    g.opening_plies = reader.get<int>();
+    g.play_on = reader.get<std::uint8_t>() != 0;
+    for (int& moves : g.hopeless) moves = reader.get<int>();
+    g.would_resign = reader.get<int>();
+    const auto rows = reader.get<std::uint32_t>();
+    G position = initial_;
+    std::size_t ply = 0;
+    const auto play_to = [&](std::size_t target) {
+      if (target > g.actions.size() || target < ply) throw std::out_of_range("a position is not part of its game");
+      for (; ply < target; ++ply) {
+        if (!position.is_legal(g.actions[ply])) throw std::out_of_range("a game has an illegal action");
+        position.apply(g.actions[ply]);
+      }
+      if (position.outcome() != Outcome::ongoing) throw std::out_of_range("a game in play is over");
+    };
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const auto at = reader.get<int>();
+      play_to(static_cast<std::size_t>(at));
+      Searched s{position, {}, {}, at, reader.get<std::uint8_t>() != 0};
+      for (float& probability : s.root) probability = reader.get<float>();
+      s.policy = reader.get_vector<float>();
+      if (static_cast<int>(s.policy.size()) != initial_.num_actions())
+        throw std::out_of_range("a policy has the wrong length");
+      g.searched.push_back(std::move(s));
+    }
+    play_to(g.actions.size());
+    games.push_back(std::move(g));
+    positions.push_back(position);
+  }
 
   GameInPlay& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
 
@@ -181,6 +274,7 @@ class SelfPlay final : public Pool<G>::Driver {
   }
 
   void begin_search(GameInPlay& g, Search<G>& search) {
+    g.rng_at_search = search.rng();
     g.full = params_.full_share >= 1.0 || search.rng().uniform() < params_.full_share;
     search.begin(g.full ? full_ : fast_);
   }
