@@ -2,6 +2,8 @@
 // nothing else.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -38,10 +40,10 @@ class ByteReader {
   T get() {
     static_assert(std::is_trivially_copyable_v<T>);
     if (bytes_.size() < sizeof(T)) throw std::out_of_range("the bytes end too early");
-    T value;
-    std::memcpy(&value, bytes_.data(), sizeof value);
-    bytes_ = bytes_.subspan(sizeof value);
-    return value;
+    std::array<std::uint8_t, sizeof(T)> raw;
+    std::memcpy(raw.data(), bytes_.data(), sizeof(T));
+    bytes_ = bytes_.subspan(sizeof(T));
+    return std::bit_cast<T>(raw);
   }
   template <class T>
   std::vector<T> get_vector() {
