@@ -139,6 +139,7 @@ class SelfPlay final : public Pool<G>::Driver {
       throw InvalidInput("the saved games cannot be restored: " + std::string(error.what()));
     }
     batch_ready(0, pool_.num_slots());
+    pool_.clear_cache();  // with it, batches would be composed differently, and a network's last bits with them
     games_ = std::move(games);
     for (int i = 0; i < pool_.num_slots(); ++i) {
       Search<G>& search = pool_.search(i);
