@@ -1,0 +1,32 @@
+"""Writing files so that a crash at any moment leaves the old content or the new, never half of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["fsync_directory", "write_atomically"]
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes under a temporary name in the same directory, fsyncs, renames. On failure (disk full) nothing is left behind."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    fsync_directory(path.parent)
+
+
+def fsync_directory(directory: Path) -> None:
+    """Makes renames in the directory survive a power cut."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
