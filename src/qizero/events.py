@@ -1,0 +1,24 @@
+"""What happens in a run, for whoever wants to know. Library code never prints: it emits, and displays, logs and files subscribe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["Events", "Subscriber"]
+
+Subscriber = Callable[[str, Mapping[str, Any]], None]
+
+
+class Events:
+    """Passes named events with plain values to subscribers, in the order in which they subscribed."""
+
+    def __init__(self) -> None:
+        self._subscribers: list[Subscriber] = []
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.append(subscriber)
+
+    def emit(self, name: str, **values: Any) -> None:
+        for subscriber in self._subscribers:
+            subscriber(name, values)

@@ -1,0 +1,113 @@
+"""Self-play for training: a cycle of games of one variant, from where the last cycle left off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
+from qizero.config import SelfPlayConfig
+from qizero.evaluator import Evaluator
+from qizero.replay import row_dtype
+
+__all__ = ["CycleResult", "play_cycle", "selfplay_params"]
+
+
+@dataclass(frozen=True)
+class CycleResult:
+    rows: NDArray[Any]
+    games: list[dict[str, Any]]
+    parked: bytes  # the games still in play, for the next cycle
+    counters: dict[str, int]
+    seconds: float
+    evaluator_seconds: float
+
+
+def selfplay_params(config: SelfPlayConfig, progress: float) -> SelfPlayParams:
+    """The C++ parameters at `progress` (0 … 1) of the run."""
+    simulations = round(config.simulations + (config.final_simulations - config.simulations) * progress)
+    shared = {
+        "c_init": config.c_init,
+        "c_visit": config.c_visit,
+        "c_scale": config.c_scale,
+        "fpu_reduction": config.fpu_reduction,
+    }
+    full = SearchParams(
+        simulations=simulations,
+        gumbel=config.gumbel,
+        gumbel_considered=config.gumbel_considered,
+        selection="improved_policy" if config.gumbel else "puct",
+        improved_policy=config.improved_policy,
+        noise_epsilon=config.noise_epsilon,
+        noise_alpha=config.noise_alpha,
+        root_policy_temperature=config.root_policy_temperature,
+        **shared,
+    )
+    fast = SearchParams(simulations=min(config.fast_simulations, simulations), improved_policy=True, **shared)
+    return SelfPlayParams(
+        full,
+        fast,
+        full_share=config.full_share,
+        random_opening_share=config.random_opening_share,
+        random_plies=config.random_plies,
+        temperature=config.temperature,
+        temperature_plies=config.temperature_plies,
+        temperature_halflife=config.temperature_halflife,
+        final_temperature=config.final_temperature,
+        adjudicate=config.adjudicate,
+        resign_value=config.resign_value,
+        play_on_share=config.play_on_share,
+        limit_value_share=config.limit_value_share,
+    )
+
+
+def play_cycle(
+    game: Game,
+    config: SelfPlayConfig,
+    evaluator: Evaluator,
+    rows_wanted: int,
+    *,
+    progress: float,
+    seed: int,
+    threads: int,
+    parked: bytes | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> CycleResult:
+    """Plays until so many rows of finished games are there. `parked`: games of an earlier cycle to go on with."""
+    pool_config = PoolConfig(
+        slots=config.slots, threads=threads, halves=2, cache_positions=config.cache_positions, seed=seed
+    )
+    selfplay = new_selfplay(game, pool_config, selfplay_params(config, progress))
+    if parked is not None:
+        selfplay.restore(parked)
+    dtype = row_dtype(game)
+    start = time.perf_counter()
+    evaluator_seconds = 0.0
+    parts: list[NDArray[np.uint8]] = []
+    games: list[dict[str, Any]] = []
+    rows = 0
+    while rows < rows_wanted and not should_stop():
+        planes = selfplay.collect()
+        before = time.perf_counter()
+        policy, wdl = evaluator.evaluate(planes)
+        evaluator_seconds += time.perf_counter() - before
+        selfplay.submit(policy, wdl)
+        if len(part := selfplay.take_rows()):
+            parts.append(part)
+            rows += len(part) // dtype.itemsize
+    blob = selfplay.park()
+    parts.append(selfplay.take_rows())
+    games += selfplay.take_games()
+    return CycleResult(
+        rows=np.concatenate(parts).view(dtype),
+        games=games,
+        parked=blob,
+        counters=selfplay.counters(),
+        seconds=time.perf_counter() - start,
+        evaluator_seconds=evaluator_seconds,
+    )
