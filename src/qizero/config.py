@@ -184,9 +184,7 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 
-SECTIONS = {f.name: f.default_factory for f in dataclasses.fields(TrainConfig)[1:]} | {
-    f.name: type(f.default) for f in dataclasses.fields(TrainConfig)[1:]
-}
+SECTIONS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(TrainConfig)[1:]}
 
 
 def load_config(game: str, file: Path | None = None, settings: Sequence[str] = ()) -> TrainConfig:

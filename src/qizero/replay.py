@@ -138,6 +138,9 @@ class Window:
     def __len__(self) -> int:
         return sum(len(rows) for _, rows in self._chunks)
 
+    def cycles(self) -> list[int]:
+        return [cycle for cycle, _ in self._chunks]
+
     def add(self, cycle: int, rows: NDArray[Any], keep_rows: int) -> int:
         """Adds a cycle's rows and drops the oldest chunks while `keep_rows` remain without them. Returns the oldest cycle kept."""
         self._chunks.append((cycle, rows))
