@@ -91,6 +91,7 @@ class NetworkConfig:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> NetworkConfig:
+        """From the fields by name; those with defaults may be left out."""
         unknown = sorted(set(values) - set(cls.__dataclass_fields__))
         missing = sorted({"channels", "blocks"} - set(values))
         if unknown or missing:
@@ -110,10 +111,12 @@ class NetworkMetadata:
 
     @classmethod
     def of(cls, game: Game, network: NetworkConfig) -> NetworkMetadata:
+        """What to write into a file that plays `game`."""
         planes = (*game.cell_planes, *game.scalar_planes)
         return cls(str(game), game.rules_version, planes, network, qizero.__version__)
 
     def to_text(self) -> str:
+        """As JSON, for the file."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
@@ -136,7 +139,7 @@ class NetworkMetadata:
         if self.game.partition("(")[0] != game.name:
             return f"it was trained for {self.game}, not for {other.game}"
         if self.rules_version != other.rules_version:
-            return f"it knows version {self.rules_version} of the rules of {game.name}, these are version {other.rules_version}"
+            return f"it knows version {self.rules_version} of the rules of {game.name}, not {other.rules_version}"
         if self.planes != other.planes:
             return f"it was trained on the planes {list(self.planes)}, {other.game} shows {list(other.planes)}"
         return None

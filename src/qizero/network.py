@@ -9,8 +9,8 @@ This module needs torch (the `train` extra); playing a network does not, see `ev
 from __future__ import annotations
 
 import copy
-import io
 import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +40,8 @@ MOVES_LEFT_UNIT = 20.0
 
 
 class NetworkOutput(NamedTuple):
+    """What the network says of B positions."""
+
     policy: Tensor  # logits [B, A]; illegal actions are not masked
     wdl: Tensor  # logits [B, 3]: win, draw, loss of the mover
     moves_left: Tensor  # [B], plies to the end of the game in units of MOVES_LEFT_UNIT, not negative
@@ -161,6 +163,7 @@ class Network(nn.Module):
 
     @classmethod
     def for_game(cls, config: NetworkConfig, game: Game) -> Network:
+        """An untrained network for the game."""
         planes, height, width = game.observation_shape
         return cls(config, planes, (height, width), game.num_actions)
 
@@ -170,6 +173,7 @@ class Network(nn.Module):
         return self.kind is not PolicyKind.DENSE
 
     def forward(self, planes: Tensor) -> NetworkOutput:
+        """planes [B, C, H, W] -> NetworkOutput."""
         x = F.relu(self.stem(planes))
         for block in self.blocks:
             x = block(x)
@@ -218,10 +222,10 @@ def board_varies(game: Game) -> bool:
 def export_onnx(network: Network, path: str | Path, game: Game) -> None:
     """Write the network as an ONNX file for `game`, whole or not at all.
 
-    Input `planes` [batch, C, H, W]; outputs `policy`, logits [batch, A], and `wdl`, probabilities [batch, 3] of a win, a
-    draw and a loss of the mover. Batch norm is folded. The batch varies, and so do H and W where the game's board does.
-    The file says which game and which planes it is for. It is compared with the network before it is written: ExportError
-    if they differ. Needs `onnx`.
+    Input `planes` [batch, C, H, W]; outputs `policy`, logits [batch, A], and `wdl`, probabilities [batch, 3] of a win,
+    a draw and a loss of the mover. Batch norm is folded. The batch varies, and so do H and W where the game's board
+    does. The file says which game and which planes it is for. It is compared with the network before it is written:
+    ExportError if they differ. Needs `onnx`.
     """
     import onnx
 
@@ -251,14 +255,14 @@ def export_onnx(network: Network, path: str | Path, game: Game) -> None:
 
 def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:
     batch = {0: "batch"}
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
+        path = Path(directory) / "network.onnx"
         # torch recommends its newer exporter, whose graphs are larger and fix sizes that must stay free.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             exported,
             (torch.zeros(2, *planes_shape),),
-            buffer,
+            path,
             dynamo=False,
             opset_version=17,
             input_names=["planes"],
@@ -269,7 +273,7 @@ def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_b
                 "wdl": batch,
             },
         )
-    return buffer.getvalue()
+        return path.read_bytes()
 
 
 def _undo_sharing(graph: onnx.GraphProto) -> None:
@@ -290,8 +294,9 @@ def _check_export(data: bytes, exported: nn.Module, planes_shape: tuple[int, int
         planes = (random.random((batch, *planes_shape)) < 0.3).astype(np.float32)
         with torch.inference_mode():
             expected = exported(torch.from_numpy(planes))
-        for name, wanted, got in zip(("policy", "wdl"), expected, session.run(["policy", "wdl"], {"planes": planes}), strict=True):
-            wanted = wanted.numpy()
+        outputs = session.run(["policy", "wdl"], {"planes": planes})
+        for name, tensor, got in zip(("policy", "wdl"), expected, outputs, strict=True):
+            wanted = tensor.numpy()
             error = np.abs(got - wanted).max() if got.shape == wanted.shape else np.inf
             if not error <= EXPORT_TOLERANCE * max(1.0, float(np.abs(wanted).max())):
                 raise ExportError(

@@ -46,9 +46,6 @@ class TensorInfo:
     is_float32: bool
     shape: tuple[int | None, ...] | None
 
-    def shape_text(self) -> str:
-        return "of unknown shape" if self.shape is None else shape_text(self.shape)
-
 
 def shape_text(shape: tuple[int | None, ...]) -> str:
     return "[" + ", ".join("any" if extent is None else str(extent) for extent in shape) + "]"
@@ -56,6 +53,8 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
 
 @dataclass(frozen=True)
 class OnnxFile:
+    """An ONNX file that was read and found to be one."""
+
     path: Path
     data: bytes
     metadata: dict[str, str]
@@ -73,7 +72,7 @@ class OnnxFile:
         }
 
 
-class _Malformed(Exception):
+class _MalformedError(Exception):
     """The bytes are not a protobuf message."""
 
 
@@ -81,7 +80,7 @@ def varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if position >= len(data) or shift > 63:
-            raise _Malformed
+            raise _MalformedError
         byte = data[position]
         position += 1
         value |= (byte & 0x7F) << shift
@@ -105,9 +104,9 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif wire in (FIXED64, FIXED32):
             length = 8 if wire == FIXED64 else 4
         else:
-            raise _Malformed
+            raise _MalformedError
         if number == 0 or position + length > len(data):
-            raise _Malformed
+            raise _MalformedError
         yield number, data[position : position + length]
         position += length
 
@@ -118,10 +117,7 @@ def messages(data: bytes, *numbers: int) -> Iterator[bytes]:
 
 def message(data: bytes, number: int) -> bytes:
     """The last field of that number, which is what counts in protobuf; empty if there is none."""
-    found = b""
-    for found in messages(data, number):
-        pass
-    return found
+    return ([b"", *messages(data, number)])[-1]
 
 
 def integer(data: bytes, number: int) -> int | None:
@@ -159,7 +155,7 @@ def read_float_tensor(tensor: bytes) -> Iterator[tuple[str, NDArray[np.float32]]
                 shape.append(extent)
     raw = message(tensor, TENSOR_RAW) or b"".join(messages(tensor, TENSOR_FLOATS))
     if len(raw) != 4 * math.prod(shape):
-        raise _Malformed
+        raise _MalformedError
     yield text(tensor, TENSOR_NAME), np.frombuffer(raw, dtype="<f4").reshape(shape)
 
 
@@ -199,7 +195,9 @@ def external_file(model_path: Path, location: str) -> Path:
     directory = model_path.parent.resolve()
     path = (directory / location).resolve()
     if PurePosixPath(location).is_absolute() or not path.is_relative_to(directory):
-        raise ModelFileError(f"{model_path} wants to read {location!r}, which is outside its directory; that is refused")
+        raise ModelFileError(
+            f"{model_path} wants to read {location!r}, which is outside its directory; that is refused"
+        )
     if not path.is_file():
         raise ModelFileError(f"{model_path} keeps weights in {location!r}, but there is no such file beside it")
     return path
@@ -217,13 +215,13 @@ def read_onnx_file(path: str | Path) -> OnnxFile:
     try:
         graph = message(data, MODEL_GRAPH)
         if integer(data, MODEL_IR_VERSION) is None or not graph:
-            raise _Malformed
+            raise _MalformedError
         weights = {text(tensor, TENSOR_NAME) for tensor in messages(graph, GRAPH_INITIALIZER)}
         inputs = tuple(tensor_info(value) for value in messages(graph, GRAPH_INPUT))
         outputs = tuple(tensor_info(value) for value in messages(graph, GRAPH_OUTPUT))
         metadata = {text(entry, ENTRY_KEY): text(entry, ENTRY_VALUE) for entry in messages(data, MODEL_METADATA)}
         locations = external_locations(data)
-    except (_Malformed, RecursionError):
+    except (_MalformedError, RecursionError):
         raise ModelFileError(f"{path} is not an ONNX file, or it is cut off or damaged") from None
     return OnnxFile(
         path=path,
