@@ -1,0 +1,292 @@
+"""Evaluators: what a search asks for the policy and the value of many positions at once.
+
+One protocol serves self-play, arena, page and tests. `make_evaluator` puts a network file behind the fastest runtime
+that is installed; `UniformEvaluator` and `HashEvaluator` need no network; `BoardEvaluator` lets a network that was made
+elsewhere see the board in its own encoding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qizero.games import Game
+from qizero.onnx_file import ModelFileError, read_onnx_file
+from qizero.runtimes import (
+    BackendError,
+    GameNetwork,
+    NetworkEvaluator,
+    OnnxRuntimeEvaluator,
+    OpenVinoEvaluator,
+    TorchEvaluator,
+    available_cores,
+    is_installed,
+)
+
+__all__ = [
+    "BACKENDS",
+    "BackendError",
+    "BoardEvaluator",
+    "EvaluationError",
+    "Evaluator",
+    "HashEvaluator",
+    "ModelFileError",
+    "NetworkEvaluator",
+    "OnnxRuntimeEvaluator",
+    "OpenVinoEvaluator",
+    "TorchEvaluator",
+    "UniformEvaluator",
+    "check_evaluation",
+    "make_evaluator",
+    "measure_throughput",
+]
+
+Floats: TypeAlias = NDArray[np.float32]
+BoardConverter: TypeAlias = Callable[[NDArray[np.int8]], Floats]
+
+
+class Evaluator(Protocol):
+    """Policy and value of a batch of positions."""
+
+    name: str  # for people: what evaluates, how exactly, on how many threads
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        """planes [B, C, H, W] -> policy logits [B, A], wdl [B, 3].
+
+        B varies from call to call. wdl are the probabilities of a win, a draw and a loss of the mover. Both results are
+        C-contiguous and belong to the caller. Illegal actions are not masked: that is the search's business, as is
+        `check_evaluation`.
+        """
+        ...
+
+
+class EvaluationError(RuntimeError):
+    """An evaluator returned something that no search can use."""
+
+
+def check_evaluation(name: str, policy: Floats, wdl: Floats) -> None:
+    """Raise EvaluationError if a row is not finite. Whoever hands evaluations to a search calls this, nobody else."""
+    good = np.isfinite(policy).all(axis=1) & np.isfinite(wdl).all(axis=1)
+    if not good.all():
+        raise EvaluationError(
+            f"{name} returned NaN or infinite numbers for {np.count_nonzero(~good)} of {len(policy)} positions"
+        )
+
+
+class UniformEvaluator:
+    """Every action alike, every position a draw: the search alone."""
+
+    def __init__(self, game: Game) -> None:
+        self.name = "uniform"
+        self._num_actions = game.num_actions
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        """See Evaluator."""
+        wdl = np.zeros((len(planes), 3), np.float32)
+        wdl[:, 1] = 1.0
+        return np.zeros((len(planes), self._num_actions), np.float32), wdl
+
+
+def mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+class HashEvaluator:
+    """Pseudo-random but fixed: a row's result depends on its planes and the seed alone, not on the batch or machine.
+
+    Logits lie in [-2, 2); wdl favours nobody. For tests that need a network-like evaluator whose results never change.
+    """
+
+    def __init__(self, game: Game, seed: int = 0) -> None:
+        self.name = f"hash, seed {seed}"
+        self._num_actions = game.num_actions
+        self._seed = np.uint64(seed)
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        """See Evaluator."""
+        rows = np.ascontiguousarray(planes, np.float32).reshape(len(planes), -1) + np.float32(0)  # -0 becomes 0
+        bits = rows.view(np.uint32).astype(np.uint64)
+        golden = np.uint64(0x9E3779B97F4A7C15)
+        weights = mix_bits((np.arange(1, rows.shape[1] + 1, dtype=np.uint64) + self._seed) * golden) | np.uint64(1)
+        keys = mix_bits((bits * weights).sum(axis=1, dtype=np.uint64) + self._seed)
+        counters = np.arange(1, self._num_actions + 4, dtype=np.uint64) * golden
+        numbers = (mix_bits(keys[:, None] + counters) >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)
+        policy = numbers[:, : self._num_actions] * np.float32(4) - np.float32(2)
+        wdl = numbers[:, self._num_actions :] + np.float32(2**-10)
+        wdl /= (wdl[:, 0] + wdl[:, 1] + wdl[:, 2])[:, None]
+        return np.ascontiguousarray(policy), np.ascontiguousarray(wdl)
+
+
+class BoardEvaluator:
+    """An evaluator that sees boards instead of planes, in an encoding of its own.
+
+    `board_converter` takes int8 [B, H, W], 1 the mover's stones, -1 the opponent's, 0 empty, and returns the float32
+    [B, C', H', W'] that `inner` wants. For games whose position is more than its stones this forgets the rest.
+    """
+
+    def __init__(self, inner: Evaluator, game: Game, board_converter: BoardConverter) -> None:
+        check_has_boards(game)
+        self.name = f"{inner.name}, own encoding"
+        self.choice = getattr(inner, "choice", "")
+        self._inner = inner
+        self._convert = board_converter
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        """See Evaluator."""
+        boards = (planes[:, 0] - planes[:, 1]).astype(np.int8)
+        return self._inner.evaluate(np.ascontiguousarray(self._convert(boards), np.float32))
+
+
+def check_has_boards(game: Game) -> None:
+    if tuple(game.cell_planes[:2]) != ("stones of the mover", "stones of the opponent"):
+        raise ValueError(
+            f"the first two planes of {game} are {list(game.cell_planes[:2])}, not the stones of both sides"
+        )
+
+
+# What `make_evaluator` takes, and what each is.
+BACKENDS: dict[str, str] = {
+    "auto": "the fastest of those without loss that are installed, timed on the network itself",
+    "onnxruntime": "ONNX Runtime, float32",
+    "onnxruntime-int8": "ONNX Runtime, quantised on positions of the game; lossy",
+    "openvino": "OpenVINO, float32",
+    "openvino-bf16": "OpenVINO, bfloat16, on processors that have it; lossy",
+    "openvino-int8": "OpenVINO, quantised on positions of the game; lossy",
+    "torch": "PyTorch, on a GPU if there is one",
+}
+LOSSLESS_BACKENDS = ("onnxruntime", "openvino")  # what "auto" chooses from; torch on a CPU is never the fastest
+AUTO_SECONDS = 0.25  # of timing, for each candidate
+AUTO_MARGIN = 1.05  # a later candidate has to be this much faster than an earlier one
+
+
+def make_evaluator(
+    net_path: str | Path,
+    game: Game,
+    backend: str = "auto",
+    threads: int | None = None,
+    batch: int = 64,
+    board_converter: BoardConverter | None = None,
+) -> NetworkEvaluator | BoardEvaluator:
+    """The network of an ONNX file as an evaluator for `game`.
+
+    `threads` defaults to the cores that this process may use. `batch` is the usual size of a batch, which "auto" times;
+    others are evaluated too. `board_converter` is for networks with an encoding of their own, see BoardEvaluator.
+    `.choice` of the result says what was taken and why. Raises ModelFileError for a file that does not fit the game,
+    BackendError for a backend that cannot be had.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f"backend {backend!r} is not one of {', '.join(BACKENDS)}")
+    planes_shape = game.observation_shape
+    if board_converter is not None:
+        check_has_boards(game)
+        _, *extents = board_converter(np.zeros((1, *game.board_shape), np.int8)).shape
+        planes_shape = (extents[0], extents[1], extents[2])
+    network = GameNetwork.fit(read_onnx_file(net_path), game, planes_shape)
+    threads = threads or available_cores()
+    if backend == "auto":
+        evaluator = fastest_evaluator(network, threads, batch)
+    else:
+        evaluator = open_backend(backend, network, threads)
+        evaluator.choice = f"{evaluator.name}, as asked for"
+    return evaluator if board_converter is None else BoardEvaluator(evaluator, game, board_converter)
+
+
+def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEvaluator:
+    """The network behind one runtime, tried out on a few batches."""
+    runtime, _, precision = backend.partition("-")
+    if precision == "int8":
+        from qizero.quantization import quantize
+
+        network = quantize(network)
+    evaluator: NetworkEvaluator
+    if runtime == "onnxruntime":
+        evaluator = OnnxRuntimeEvaluator(network, threads, precision or "fp32")
+    elif runtime == "openvino":
+        evaluator = OpenVinoEvaluator(network, threads, precision or "fp32")
+    else:
+        evaluator = TorchEvaluator.from_file(network, threads)
+    try_out(evaluator, network)
+    return evaluator
+
+
+def try_out(evaluator: NetworkEvaluator, network: GameNetwork) -> None:
+    """Raise ModelFileError or EvaluationError if the network does not return what an evaluator must."""
+    for batch in (2, 1):
+        planes = sample_planes(network.planes_shape, batch)
+        policy, wdl = evaluator.evaluate(planes)
+        wanted = (batch, network.num_actions), (batch, 3)
+        if (policy.shape, wdl.shape) != wanted:
+            raise ModelFileError(
+                f"{network.file.path} returns {list(policy.shape)} and {list(wdl.shape)} for {batch} positions of "
+                f"{network.game}, which needs policy {list(wanted[0])} and wdl {list(wanted[1])}"
+            )
+        check_evaluation(f"{network.file.path} ({evaluator.name})", policy, wdl)
+        if wdl.min() < -1e-3 or np.abs(wdl.sum(axis=1) - 1).max() > 1e-2:
+            raise ModelFileError(
+                f"{network.file.path}: the second output must be the probabilities of win, draw and loss, but a row is "
+                f"{wdl[0].round(3).tolist()}; put a softmax into the network"
+            )
+
+
+def fastest_evaluator(network: GameNetwork, threads: int, batch: int) -> NetworkEvaluator:
+    default, *others = LOSSLESS_BACKENDS
+    installed = [default, *filter(is_installed, others)]
+    evaluators = [open_backend(backend, network, threads) for backend in installed]
+    if len(evaluators) == 1:
+        evaluators[0].choice = f"{evaluators[0].name}: the only runtime that is installed"
+        return evaluators[0]
+    planes = sample_planes(network.planes_shape, batch)
+    rates = [0.0] * len(evaluators)
+    rounds = 5
+    for _ in range(rounds):  # by turns, so that a busy moment of the machine meets all alike
+        for i, evaluator in enumerate(evaluators):
+            rates[i] = max(rates[i], evaluations_per_second(evaluator, planes, AUTO_SECONDS / rounds))
+    best = 0
+    for i, rate in enumerate(rates):
+        if rate > AUTO_MARGIN * rates[best]:
+            best = i
+    figures = ", ".join(f"{evaluator.name} {rate:,.0f}" for evaluator, rate in zip(evaluators, rates, strict=True))
+    evaluators[best].choice = f"{evaluators[best].name}: evaluations per second at batch {batch}: {figures}"
+    return evaluators[best]
+
+
+def sample_planes(planes_shape: tuple[int, int, int], batch: int) -> Floats:
+    """Sparse random planes; what a network computes does not take longer for real ones."""
+    return (np.random.default_rng(0).random((batch, *planes_shape)) < 0.25).astype(np.float32)
+
+
+def evaluations_per_second(evaluator: Evaluator, planes: Floats, seconds: float) -> float:
+    evaluator.evaluate(planes)
+    count, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        evaluator.evaluate(planes)
+        count += 1
+    return count * len(planes) / elapsed
+
+
+def measure_throughput(
+    evaluator: Evaluator,
+    game: Game,
+    batch_sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+    seconds: float = 0.5,
+) -> dict[str, Any]:
+    """Evaluations per second by batch size, each the best of three tries of `seconds`; ready for JSON."""
+    rates = {}
+    for batch in batch_sizes:
+        planes = sample_planes(game.observation_shape, batch)
+        rates[str(batch)] = round(max(evaluations_per_second(evaluator, planes, seconds) for _ in range(3)), 1)
+    best = max(rates, key=rates.__getitem__)
+    return {
+        "evaluator": evaluator.name,
+        "raw_evals_per_s": rates[best],
+        "best_batch": int(best),
+        "raw_evals_per_s_by_batch": rates,
+    }

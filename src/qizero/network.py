@@ -1,0 +1,323 @@
+"""The network: a residual tower with a policy head that fits the game, a win-draw-loss head and a moves-left head.
+
+    planes [B, C, H, W] -> stem -> blocks -> policy logits [B, A], wdl logits [B, 3], moves left [B]
+
+Everything but the `dense` policy is independent of the board's size, so that one Gomoku network plays every size.
+This module needs torch (the `train` extra); playing a network does not, see `evaluator.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.games import Game, list_games, load_game
+from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["ExportError", "Network", "NetworkConfig", "NetworkOutput", "export_onnx", "fold_batch_norm", "load_onnx"]
+
+# The logit of a step that leaves the board: no such action is ever legal, the value only has to be finite.
+OFF_BOARD_LOGIT = -30.0
+# How far, relative to the largest output, an exported file may differ from torch on the same planes.
+EXPORT_TOLERANCE = 1e-4
+# The moves-left head counts in this many plies, so that its output is of the order of one.
+MOVES_LEFT_UNIT = 20.0
+
+
+class NetworkOutput(NamedTuple):
+    """What the network says of B positions."""
+
+    policy: Tensor  # logits [B, A]; illegal actions are not masked
+    wdl: Tensor  # logits [B, 3]: win, draw, loss of the mover
+    moves_left: Tensor  # [B], plies to the end of the game in units of MOVES_LEFT_UNIT, not negative
+
+
+class ConvNorm(nn.Module):
+    """A convolution that keeps the board's size, then batch norm. `fold_batch_norm` makes the two one."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
+        self.norm: nn.Module = nn.BatchNorm2d(out_channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.conv(x))  # type: ignore[no-any-return]
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3)
+        self.second = ConvNorm(channels, channels, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(x + self.second(F.relu(self.first(x))))
+
+
+def pool_board(x: Tensor) -> Tensor:
+    """[B, C, H, W] -> [B, 2 C]: mean and maximum over the board, whatever its size."""
+    return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
+
+
+class CellPolicy(nn.Module):
+    def __init__(self, channels: int, with_pass: bool) -> None:
+        super().__init__()
+        self.cells = nn.Conv2d(channels, 1, 1)
+        self.pass_action = nn.Linear(2 * channels, 1) if with_pass else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits = self.cells(x).flatten(1)
+        return logits if self.pass_action is None else torch.cat([logits, self.pass_action(pool_board(x))], dim=1)
+
+
+class ColumnPolicy(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.columns = nn.Conv2d(2 * channels, 1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        pooled = torch.cat([x.mean(dim=2, keepdim=True), x.amax(dim=2, keepdim=True)], dim=1)
+        return self.columns(pooled).flatten(1)  # type: ignore[no-any-return]
+
+
+def combine_place_move_select(maps: Tensor) -> Tensor:
+    """[B, 3, H, W] of place (also: destination), source and select -> flat logits [B, 6 H W].
+
+    place[cell]; source[cell] + place[neighbour] for the directions up, down, left, right; select[cell].
+    """
+    place, source, select = maps.unbind(1)
+    up = F.pad(source[:, 1:, :] + place[:, :-1, :], (0, 0, 1, 0), value=OFF_BOARD_LOGIT)
+    down = F.pad(source[:, :-1, :] + place[:, 1:, :], (0, 0, 0, 1), value=OFF_BOARD_LOGIT)
+    left = F.pad(source[:, :, 1:] + place[:, :, :-1], (1, 0), value=OFF_BOARD_LOGIT)
+    right = F.pad(source[:, :, :-1] + place[:, :, 1:], (0, 1), value=OFF_BOARD_LOGIT)
+    moves = torch.stack([up, down, left, right], dim=3)
+    return torch.cat([place.flatten(1), moves.flatten(1), select.flatten(1)], dim=1)
+
+
+class PlaceMoveSelectPolicy(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.maps = nn.Conv2d(channels, 3, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return combine_place_move_select(self.maps(x))
+
+
+class DensePolicy(nn.Module):
+    def __init__(self, channels: int, board_shape: tuple[int, int], num_actions: int) -> None:
+        super().__init__()
+        height, width = board_shape
+        self.actions = nn.Linear(channels * (height * width + 2), num_actions)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.actions(torch.cat([x.flatten(1), pool_board(x)], dim=1))  # type: ignore[no-any-return]
+
+
+class Network(nn.Module):
+    """Made for a game with `Network.for_game`; the plain numbers serve tests and files."""
+
+    def __init__(self, config: NetworkConfig, num_planes: int, board_shape: tuple[int, int], num_actions: int) -> None:
+        super().__init__()
+        self.config = config
+        self.num_planes = num_planes
+        self.board_shape = board_shape
+        self.num_actions = num_actions
+        fitting = policy_kind(board_shape, num_actions)
+        self.kind = fitting if config.policy == "auto" else PolicyKind(config.policy)
+        if self.kind not in (fitting, PolicyKind.DENSE):
+            raise ValueError(
+                f"policy={self.kind} does not fit {num_actions} actions on a board of "
+                f"{board_shape[0]}x{board_shape[1]}; take {fitting} or {PolicyKind.DENSE}"
+            )
+        channels, head = config.channels, config.head_channels
+        self.stem = ConvNorm(num_planes, channels, 3)
+        self.blocks = nn.ModuleList(ResidualBlock(channels) for _ in range(config.blocks))
+        self.policy_features = ConvNorm(channels, head, 1)
+        makers: dict[PolicyKind, Callable[[], nn.Module]] = {
+            PolicyKind.CELLS: lambda: CellPolicy(head, with_pass=False),
+            PolicyKind.CELLS_AND_PASS: lambda: CellPolicy(head, with_pass=True),
+            PolicyKind.COLUMNS: lambda: ColumnPolicy(head),
+            PolicyKind.PLACE_MOVE_SELECT: lambda: PlaceMoveSelectPolicy(head),
+            PolicyKind.DENSE: lambda: DensePolicy(head, board_shape, num_actions),
+        }
+        self.policy = makers[self.kind]()
+        self.value_features = ConvNorm(channels, head, 1)
+        self.value_hidden = nn.Linear(2 * head, config.value_hidden)
+        self.wdl = nn.Linear(config.value_hidden, 3)
+        self.moves_left = nn.Linear(config.value_hidden, 1)
+
+    @classmethod
+    def for_game(cls, config: NetworkConfig, game: Game) -> Network:
+        """An untrained network for the game."""
+        planes, height, width = game.observation_shape
+        return cls(config, planes, (height, width), game.num_actions)
+
+    @property
+    def size_independent(self) -> bool:
+        """Whether boards of other sizes than `board_shape` may be given."""
+        return self.kind is not PolicyKind.DENSE
+
+    def forward(self, planes: Tensor) -> NetworkOutput:
+        """planes [B, C, H, W] -> NetworkOutput."""
+        x = F.relu(self.stem(planes))
+        for block in self.blocks:
+            x = block(x)
+        policy = self.policy(F.relu(self.policy_features(x)))
+        value = F.relu(self.value_hidden(pool_board(F.relu(self.value_features(x)))))
+        return NetworkOutput(policy, self.wdl(value), F.softplus(self.moves_left(value)).squeeze(1))
+
+
+def fold_batch_norm(network: Network) -> Network:
+    """A copy for evaluation in which every batch norm has become part of the convolution before it."""
+    folded = copy.deepcopy(network).eval()
+    for module in folded.modules():
+        if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
+            module.conv = fuse_conv_bn_eval(module.conv, module.norm)
+            module.norm = nn.Identity()
+    return folded.requires_grad_(False)
+
+
+class ExportError(RuntimeError):
+    """The exported file does not compute what the network does."""
+
+
+class _ExportedOutputs(nn.Module):
+    """What a file holds of a network: no moves left, and probabilities instead of logits."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        output = self.network(planes)
+        return output.policy, output.wdl.softmax(dim=1)
+
+
+def board_varies(game: Game) -> bool:
+    """Whether the size of the game's board depends on its options."""
+    options = next(row.options for row in list_games() if row.id == game.name)
+    return any(
+        load_game(game.name, **{option.name: value}).board_shape != game.board_shape
+        for option in options
+        if not option.choices
+        for value in (option.min, option.max)
+    )
+
+
+def export_onnx(network: Network, path: str | Path, game: Game) -> None:
+    """Write the network as an ONNX file for `game`, whole or not at all.
+
+    Input `planes` [batch, C, H, W]; outputs `policy`, logits [batch, A], and `wdl`, probabilities [batch, 3] of a win,
+    a draw and a loss of the mover. Batch norm is folded. The batch varies, and so do H and W where the game's board
+    does. The file says which game and which planes it is for. It is compared with the network before it is written:
+    ExportError if they differ. Needs `onnx`.
+    """
+    import onnx
+
+    path = Path(path)
+    variable_board = network.size_independent and board_varies(game)
+    exported = _ExportedOutputs(fold_batch_norm(network).cpu())
+    data = _to_onnx(exported, (network.num_planes, *network.board_shape), variable_board)
+    model = onnx.load_model_from_string(data)
+    _undo_sharing(model.graph)
+    entry = model.metadata_props.add()
+    entry.key, entry.value = METADATA_KEY, NetworkMetadata.of(game, network.config).to_text()
+    onnx.checker.check_model(model)
+    data = model.SerializeToString()
+
+    height, width = network.board_shape
+    shapes = [(height, width), (height + 2, width + 1)] if variable_board else [(height, width)]
+    for shape in shapes:
+        _check_export(data, exported, (network.num_planes, *shape))
+
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:
+    batch = {0: "batch"}
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
+        path = Path(directory) / "network.onnx"
+        # torch recommends its newer exporter, whose graphs are larger and fix sizes that must stay free.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            exported,
+            (torch.zeros(2, *planes_shape),),
+            path,
+            dynamo=False,
+            opset_version=17,
+            input_names=["planes"],
+            output_names=["policy", "wdl"],
+            dynamic_axes={
+                "planes": {**batch, 2: "height", 3: "width"} if variable_board else batch,
+                "policy": {**batch, 1: "actions"} if variable_board else batch,
+                "wdl": batch,
+            },
+        )
+        return path.read_bytes()
+
+
+def _undo_sharing(graph: onnx.GraphProto) -> None:
+    """Give every weight its own name again: the exporter keeps one of several equal ones, such as biases of zero."""
+    weights = {weight.name: weight for weight in graph.initializer}
+    for node in [node for node in graph.node if node.op_type == "Identity" and node.input[0] in weights]:
+        graph.initializer.add().CopyFrom(weights[node.input[0]])
+        graph.initializer[-1].name = node.output[0]
+        graph.node.remove(node)
+
+
+def _check_export(data: bytes, exported: nn.Module, planes_shape: tuple[int, int, int]) -> None:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    random = np.random.default_rng(0)
+    for batch in (1, 7):
+        planes = (random.random((batch, *planes_shape)) < 0.3).astype(np.float32)
+        with torch.inference_mode():
+            expected = exported(torch.from_numpy(planes))
+        outputs = session.run(["policy", "wdl"], {"planes": planes})
+        for name, tensor, got in zip(("policy", "wdl"), expected, outputs, strict=True):
+            wanted = tensor.numpy()
+            error = np.abs(got - wanted).max() if got.shape == wanted.shape else np.inf
+            if not error <= EXPORT_TOLERANCE * max(1.0, float(np.abs(wanted).max())):
+                raise ExportError(
+                    f"the exported {name} {list(got.shape)} differs by {error:.3g} from torch's {list(wanted.shape)}"
+                )
+
+
+def load_onnx(file: str | Path | OnnxFile, game: Game) -> Network:
+    """The network of a file that `export_onnx` wrote, for evaluation only: its batch norm is folded.
+
+    The moves-left head is not in the file and is left as it was made.
+    """
+    if not isinstance(file, OnnxFile):
+        file = read_onnx_file(file)
+    metadata = file.metadata.get(METADATA_KEY)
+    if metadata is None:
+        raise ModelFileError(f"{file.path} was not exported by qizero, so it can only be run, not loaded into torch")
+    network = fold_batch_norm(Network.for_game(NetworkMetadata.from_text(metadata).network, game))
+    weights = {name.removeprefix("network."): torch.tensor(array) for name, array in file.float_weights().items()}
+    wanted = {name for name in network.state_dict() if not name.startswith("moves_left.")}
+    if missing := sorted(wanted - set(weights)):
+        raise ModelFileError(f"{file.path} lacks the weights {', '.join(missing)}")
+    network.load_state_dict({name: weights[name] for name in wanted}, strict=False)
+    return network

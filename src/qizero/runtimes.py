@@ -1,0 +1,271 @@
+"""The runtimes that compute a network: ONNX Runtime, OpenVINO, PyTorch. `evaluator.py` chooses between them.
+
+Thread counts are explicit. Threads that wait do not spin: the search needs the same cores.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qizero.architecture import METADATA_KEY, NetworkMetadata
+from qizero.games import Game
+from qizero.onnx_file import ModelFileError, OnnxFile, TensorInfo, shape_text
+
+if TYPE_CHECKING:
+    from qizero.network import Network
+
+__all__ = [
+    "BackendError",
+    "GameNetwork",
+    "NetworkEvaluator",
+    "OnnxRuntimeEvaluator",
+    "OpenVinoEvaluator",
+    "TorchEvaluator",
+    "available_cores",
+    "is_installed",
+]
+
+# Backend -> package, and the extra that installs it.
+PACKAGES = {"onnxruntime": None, "openvino": "openvino", "torch": "train", "onnx": "train"}
+
+
+class BackendError(RuntimeError):
+    """A runtime that is not installed, or that this machine cannot run; the message says what would help."""
+
+
+def is_installed(package: str) -> bool:
+    """Whether the package can be imported; it is not."""
+    return importlib.util.find_spec(package) is not None
+
+
+def require(package: str, purpose: str) -> None:
+    if not is_installed(package):
+        extra = PACKAGES[package]
+        command = f'pip install "qizero[{extra}]"' if extra else f"pip install {package}"
+        raise BackendError(f"{purpose} needs the package {package}, which is not installed: {command}")
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class GameNetwork:
+    """A network file that fits a game, as far as the file tells."""
+
+    file: OnnxFile
+    game: Game
+    planes_shape: tuple[int, int, int]
+    num_actions: int
+
+    @classmethod
+    def fit(cls, file: OnnxFile, game: Game, planes_shape: tuple[int, int, int]) -> GameNetwork:
+        """Raises ModelFileError if the file is for another game or has other shapes."""
+        check_metadata(file, game)
+        network = cls(file, game, planes_shape, game.num_actions)
+        planes = network.input()
+        check_shape(file, "takes", planes, (None, *planes_shape), f"{game} gives")
+        policy, wdl = network.outputs()
+        check_shape(file, "returns", policy, (None, game.num_actions), f"{game} needs a policy")
+        check_shape(file, "returns", wdl, (None, 3), "win, draw and loss are")
+        return network
+
+    def input(self) -> TensorInfo:
+        """The planes."""
+        if len(self.file.inputs) != 1:
+            raise ModelFileError(f"{self.file.path} has {len(self.file.inputs)} inputs; it must have one, the planes")
+        return self.file.inputs[0]
+
+    def outputs(self) -> tuple[TensorInfo, TensorInfo]:
+        """Policy and wdl: by name, or the first two outputs of a file from elsewhere."""
+        outputs = self.file.outputs
+        by_name = {tensor.name: tensor for tensor in outputs}
+        if "policy" in by_name and "wdl" in by_name:
+            return by_name["policy"], by_name["wdl"]
+        if len(outputs) < 2:
+            raise ModelFileError(f"{self.file.path} has {len(outputs)} outputs; it must have two, policy and wdl")
+        return outputs[0], outputs[1]
+
+    def with_data(self, data: bytes) -> GameNetwork:
+        """The same inputs and outputs, computed by another graph that is complete in `data`."""
+        return replace(self, file=replace(self.file, data=data, external_files=()))
+
+
+def check_metadata(file: OnnxFile, game: Game) -> None:
+    text = file.metadata.get(METADATA_KEY)
+    if text is None:
+        return  # from elsewhere; the shapes decide
+    try:
+        metadata = NetworkMetadata.from_text(text)
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"the metadata of {file.path} are damaged: {error}") from None
+    if reason := metadata.mismatch(game):
+        raise ModelFileError(f"{file.path} cannot play {game}: {reason}")
+
+
+def check_shape(file: OnnxFile, verb: str, tensor: TensorInfo, wanted: tuple[int | None, ...], who: str) -> None:
+    if not tensor.is_float32:
+        raise ModelFileError(f"{file.path}: {tensor.name!r} is not float32")
+    shape = tensor.shape
+    if shape is None:
+        return
+    if len(shape) == len(wanted) and shape[0] is not None and shape[1:] == wanted[1:]:
+        raise ModelFileError(
+            f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}: batches of {shape[0]} only; "
+            f"export it with a batch that varies"
+        )
+    fits = len(shape) == len(wanted) and all(
+        extent is None or extent == other for extent, other in zip(shape, wanted, strict=True)
+    )
+    if not fits:
+        raise ModelFileError(f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}, but {who} {shape_text(wanted)}")
+
+
+class NetworkEvaluator(ABC):
+    """A network behind a runtime: the protocol `Evaluator`, and why it was chosen."""
+
+    name: str
+    choice: str = ""
+
+    def __init__(self, name: str, planes_shape: tuple[int, int, int]) -> None:
+        self.name = name
+        self._planes_shape = planes_shape
+
+    def evaluate(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """See Evaluator."""
+        if planes.shape[1:] != self._planes_shape or planes.dtype != np.float32:
+            raise ValueError(
+                f"{self.name} takes float32 planes {shape_text((None, *self._planes_shape))}, "
+                f"not {planes.dtype} {list(planes.shape)}"
+            )
+        policy, wdl = self._run(np.ascontiguousarray(planes))
+        return np.ascontiguousarray(policy, np.float32), np.ascontiguousarray(wdl, np.float32)
+
+    @abstractmethod
+    def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Policy and wdl in memory that the runtime will not write to again."""
+
+
+class OnnxRuntimeEvaluator(NetworkEvaluator):
+    """The default: everywhere, and the quickest to start."""
+
+    def __init__(self, network: GameNetwork, threads: int, precision: str = "fp32") -> None:
+        require("onnxruntime", "the backend onnxruntime")
+        import onnxruntime
+
+        super().__init__(f"onnxruntime {precision}, {count_threads(threads)}", network.planes_shape)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors only
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        file = network.file
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(file.path) if file.external_files else file.data, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # noqa: BLE001  the runtime has no common base class for its errors
+            raise ModelFileError(f"ONNX Runtime cannot load {file.path}: {error}") from None
+        self._input = network.input().name
+        self._outputs = [tensor.name for tensor in network.outputs()]
+
+    def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
+        policy, wdl = self._session.run(self._outputs, {self._input: planes})
+        return policy, wdl
+
+
+class OpenVinoEvaluator(NetworkEvaluator):
+    """`precision` is "fp32", "bf16", or "int8" for a network that `quantization.quantize` made."""
+
+    def __init__(self, network: GameNetwork, threads: int, precision: str = "fp32") -> None:
+        require("openvino", "the backend openvino")
+        import openvino
+
+        super().__init__(f"openvino {precision}, {count_threads(threads)}", network.planes_shape)
+        core = openvino.Core()
+        if precision == "bf16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            cpu = core.get_property("CPU", "FULL_DEVICE_NAME").strip()
+            raise BackendError(
+                f"openvino-bf16 needs a processor with bfloat16 (AVX512-BF16 or AMX), which this one ({cpu}) has not: "
+                "take openvino, or openvino-int8 if a loss is acceptable"
+            )
+        file = network.file
+        try:
+            model = core.read_model(str(file.path)) if file.external_files else core.read_model(file.data)
+            model.reshape([-1, *network.planes_shape])
+            compiled = core.compile_model(
+                model,
+                "CPU",
+                {
+                    "INFERENCE_NUM_THREADS": threads,
+                    "NUM_STREAMS": 1,
+                    "INFERENCE_PRECISION_HINT": "bf16" if precision == "bf16" else "f32",
+                    "ENABLE_CPU_PINNING": False,
+                },
+            )
+        except RuntimeError as error:
+            raise ModelFileError(f"OpenVINO cannot load {file.path}: {error}") from None
+        self._request = compiled.create_infer_request()
+        self._outputs = [self._request.get_tensor(tensor.name) for tensor in network.outputs()]
+
+    def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
+        self._request.infer([planes], share_inputs=True)
+        policy, wdl = (tensor.data.copy() for tensor in self._outputs)
+        return policy, wdl
+
+
+class TorchEvaluator(NetworkEvaluator):
+    """A copy of a network as it is now. `device` is "cpu", "cuda", …; None: a GPU if there is one.
+
+    On a CPU `threads` holds for all of torch in this process; None leaves it as it is.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        planes_shape: tuple[int, int, int],
+        device: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        import torch
+
+        from qizero.network import fold_batch_norm
+
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if self._device.type == "cpu":
+            if threads is not None:
+                torch.set_num_threads(threads)
+            super().__init__(f"torch fp32, {count_threads(torch.get_num_threads())}", planes_shape)
+        else:
+            super().__init__(f"torch fp32, {torch.cuda.get_device_name(self._device)}", planes_shape)
+        self._network = fold_batch_norm(network).to(self._device)
+        for parameter in self._network.parameters():
+            if parameter.dim() == 4:
+                parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+
+    @classmethod
+    def from_file(cls, network: GameNetwork, threads: int) -> TorchEvaluator:
+        """Raises ModelFileError for a file that qizero has not exported."""
+        require("torch", "the backend torch")
+        from qizero.network import load_onnx
+
+        return cls(load_onnx(network.file, network.game), network.planes_shape, threads=threads)
+
+    def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
+        import torch
+
+        with torch.inference_mode():
+            output = self._network(torch.from_numpy(planes).to(self._device, memory_format=torch.channels_last))
+            return output.policy.cpu().numpy(), output.wdl.softmax(dim=1).cpu().numpy()
+
+
+def count_threads(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"
