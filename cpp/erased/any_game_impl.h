@@ -61,6 +61,7 @@ class StateImpl final : public AnyState {
                          std::to_string(G::num_symmetries - 1));
     auto result = std::make_unique<StateImpl>(*this);
     result->start_ = start_.transformed(symmetry);
+    result->from_initial_ = from_initial_ && result->start_ == start_;
     result->position_ = position_.transformed(symmetry);
     for (int& action : result->history_) action = position_.transform_action(static_cast<Action>(action), symmetry);
     return result;
