@@ -29,6 +29,10 @@ class StateImpl final : public AnyState {
     const auto actions = position_.legal_actions();
     return {actions.begin(), actions.end()};
   }
+  int random_action(Rng& rng) const override {
+    if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
+    return qizero::random_action(position_, rng);
+  }
   void apply(int action) override {
     if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
     check_range(action);
