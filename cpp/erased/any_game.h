@@ -40,7 +40,8 @@ class AnyState {
   virtual int to_move() const = 0;
   virtual Outcome outcome() const = 0;
   virtual std::vector<int> legal_actions() const = 0;
-  virtual void apply(int action) = 0;  // throws IllegalAction
+  virtual int random_action(Rng& rng) const = 0;  // uniform over legal_actions(); throws IllegalAction if there is none
+  virtual void apply(int action) = 0;             // throws IllegalAction
   virtual const std::vector<int>& history() const = 0;
 
   virtual std::string_view phase() const = 0;

@@ -29,6 +29,10 @@ class StateImpl final : public AnyState {
     const auto actions = position_.legal_actions();
     return {actions.begin(), actions.end()};
   }
+  int random_action(Rng& rng) const override {
+    if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
+    return qizero::random_action(position_, rng);
+  }
   void apply(int action) override {
     if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
     check_range(action);
@@ -61,6 +65,7 @@ class StateImpl final : public AnyState {
                          std::to_string(G::num_symmetries - 1));
     auto result = std::make_unique<StateImpl>(*this);
     result->start_ = start_.transformed(symmetry);
+    result->from_initial_ = from_initial_ && result->start_ == start_;
     result->position_ = position_.transformed(symmetry);
     for (int& action : result->history_) action = position_.transform_action(static_cast<Action>(action), symmetry);
     return result;

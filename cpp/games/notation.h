@@ -1,12 +1,21 @@
 // Cells as people write them: a letter for the column, a number for the row ("h8").
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "games/game.h"
 
 namespace qizero {
+
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// `lower` has no capitals.
+inline bool equal_ignoring_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return lower_case(a) == b; });
+}
 
 inline std::string cell_to_string(int cell, BoardShape shape, RowNumbers row_numbers) {
   const int row = cell / shape.width;
@@ -17,8 +26,7 @@ inline std::string cell_to_string(int cell, BoardShape shape, RowNumbers row_num
 // -1 when the text is no cell of the board. Case is ignored; nothing else is forgiven.
 inline int string_to_cell(std::string_view text, BoardShape shape, RowNumbers row_numbers) {
   if (text.size() < 2 || text.size() > 3) return -1;
-  const char letter = text[0] >= 'A' && text[0] <= 'Z' ? static_cast<char>(text[0] - 'A' + 'a') : text[0];
-  const int column = letter - 'a';
+  const int column = lower_case(text[0]) - 'a';
   if (column < 0 || column >= shape.width || text[1] == '0') return -1;
   int number = 0;
   for (const char digit : text.substr(1)) {

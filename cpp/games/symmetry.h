@@ -39,6 +39,30 @@ constexpr int inverse_symmetry(int symmetry) {
   return 0;
 }
 
+// A symmetry of the 8x8 board, on all 64 cells of a bitboard at once (bit = row*8 + column).
+constexpr std::uint64_t transform_bitboard(std::uint64_t bits, int symmetry) {
+  const auto swap_bits = [&bits](std::uint64_t lower, int distance) {
+    const std::uint64_t changed = (bits ^ bits >> distance) & lower;
+    bits ^= changed | changed << distance;
+  };
+  if (symmetry & symmetry_mirror_columns) {
+    swap_bits(0x5555'5555'5555'5555, 1);
+    swap_bits(0x3333'3333'3333'3333, 2);
+    swap_bits(0x0f0f'0f0f'0f0f'0f0f, 4);
+  }
+  if (symmetry & symmetry_mirror_rows) {
+    swap_bits(0x00ff'00ff'00ff'00ff, 8);
+    swap_bits(0x0000'ffff'0000'ffff, 16);
+    swap_bits(0x0000'0000'ffff'ffff, 32);
+  }
+  if (symmetry & symmetry_transpose) {
+    swap_bits(0x00aa'00aa'00aa'00aa, 7);
+    swap_bits(0x0000'cccc'0000'cccc, 14);
+    swap_bits(0x0000'0000'f0f0'f0f0, 28);
+  }
+  return bits;
+}
+
 // Cell maps of all symmetries of a fixed-size board, for games that transform bit by bit.
 template <int Height, int Width, int NumSymmetries>
 constexpr auto make_cell_maps() {
