@@ -6,5 +6,7 @@
 #define QIZERO_CATALOG(GAME)      \
   GAME(tictactoe, TicTacToe)      \
   GAME(connect4, Connect4)        \
-  GAME(othello, Othello)
+  GAME(othello, Othello)          \
+  GAME(gomoku, Gomoku)            \
+  GAME(liuzhou, Liuzhou)
 // clang-format on
