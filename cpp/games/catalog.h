@@ -5,5 +5,6 @@
 // clang-format off
 #define QIZERO_CATALOG(GAME)      \
   GAME(tictactoe, TicTacToe)      \
-  GAME(connect4, Connect4)
+  GAME(connect4, Connect4)        \
+  GAME(liuzhou, Liuzhou)
 // clang-format on
