@@ -2,7 +2,6 @@
 // cell 0-35; step 36 + cell*4 + direction; select a stone 180 + cell.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 
 #include "base/bits.h"
@@ -103,12 +102,14 @@ class Liuzhou {
     if (phase_ == Phase::placement) return static_cast<Action>(pick(empty()));
     if (phase_ == Phase::movement) {
       const auto steps = own_steps();
-      const int counts[] = {std::popcount(steps[0]), std::popcount(steps[1]), std::popcount(steps[2]),
-                            std::popcount(steps[3])};
-      if (const int total = counts[0] + counts[1] + counts[2] + counts[3]; total > 0) {
-        int k = static_cast<int>(rng.below(static_cast<std::uint32_t>(total))), direction = 0;
-        for (; k >= counts[direction]; ++direction) k -= counts[direction];
-        return step_action(select_bit(steps[static_cast<std::size_t>(direction)], k), direction);
+      const int up = std::popcount(steps[0]), vertical = up + std::popcount(steps[1]);
+      const int all_but_right = vertical + std::popcount(steps[2]), total = all_but_right + std::popcount(steps[3]);
+      if (total > 0) {
+        const int k = static_cast<int>(rng.below(static_cast<std::uint32_t>(total)));
+        // No branch on the direction: it would be mispredicted more often than not.
+        const int direction = (k >= up) + (k >= vertical) + (k >= all_but_right);
+        const int before[] = {0, up, vertical, all_but_right};
+        return step_action(select_bit(steps[static_cast<std::size_t>(direction)], k - before[direction]), direction);
       }
     }
     return static_cast<Action>(first_select + pick(targets()));

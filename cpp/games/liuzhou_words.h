@@ -5,8 +5,7 @@
 
 namespace qizero {
 
-// ---- Setups
-// -----------------------------------------------------------------------------------------------------------
+// ---- Setups ---------------------------------------------------------------------------------------------------------
 
 inline Setup Liuzhou::setup() const {
   Setup setup;
@@ -162,7 +161,7 @@ inline void Liuzhou::take_steps(int steps, int steps_since_capture) {
   steps_since_capture_ = static_cast<std::uint16_t>(steps_since_capture);
 
   const int fewest = fewest_steps() + (exact ? 0 : steps_since_capture);
-  if (steps == not_given) steps = phase_ == Phase::removal ? std::max<int>(fewest, max_steps_) : fewest;
+  if (steps == not_given) steps = fewest;
   if (steps < fewest)
     throw InvalidInput("steps is " + std::to_string(steps) + ", but the position takes at least " +
                        std::to_string(fewest));
@@ -176,8 +175,7 @@ inline void Liuzhou::take_steps(int steps, int steps_since_capture) {
   steps_ = static_cast<std::uint16_t>(steps);
 }
 
-// ---- Notation
-// ---------------------------------------------------------------------------------------------------------
+// ---- Notation -------------------------------------------------------------------------------------------------------
 
 inline std::string Liuzhou::cell_name(int cell) { return cell_to_string(cell, liuzhou::shape, info.row_numbers); }
 
