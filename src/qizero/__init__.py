@@ -2,4 +2,6 @@
 
 from qizero.games import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
 
-__all__ = ["Game", "IllegalActionError", "InvalidInputError", "State", "list_games", "load_game"]
+__version__ = "0.1.0"
+
+__all__ = ["Game", "IllegalActionError", "InvalidInputError", "State", "__version__", "list_games", "load_game"]

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from qizero._core import Game, IllegalActionError, InvalidInputError, State, catalog, make_game
 
-__all__ = ["Game", "GameRow", "IllegalActionError", "InvalidInputError", "OptionRow", "State", "list_games", "load_game"]
+__all__ = [
+    "Game",
+    "GameRow",
+    "IllegalActionError",
+    "InvalidInputError",
+    "OptionRow",
+    "State",
+    "list_games",
+    "load_game",
+]
 
 
 @dataclass(frozen=True)
