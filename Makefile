@@ -26,7 +26,7 @@ CORE_SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find bindi
 PYTHON_DIRECTORIES := $(shell find src -type d -not -name __pycache__)
 CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
-.PHONY: help play test format stubs clean
+.PHONY: help play test format stubs tree clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -119,6 +119,9 @@ format: $(VENV)/.test  ## format C++ and Python, sort imports
 stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled module, anew
 	@python -m nanobind.stubgen --quiet --module qizero._core --output-file src/qizero/_core.pyi
 	@ruff format --quiet src/qizero/_core.pyi
+
+tree:  ## write the README's list of source files anew
+	@$(PYTHON) tests/readme_tree.py
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
