@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 VENV := .venv
-PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_INSTALL = $(VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt
 BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 

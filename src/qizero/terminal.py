@@ -26,7 +26,7 @@ HELP = """\
   hint     list the legal moves
   undo     take back your last move and what followed
   restart  begin again
-  sides    choose who plays; also: sides PLAYER PLAYER, each human or random
+  sides    choose who plays; or say it: sides human random
   help     this list
   quit     leave (so does the end of the input)"""
 
@@ -172,7 +172,7 @@ class TerminalGame:
             self._console.clear()
             board = draw_board(self.state, COLOURED)
             words = Group(*(Text.from_markup(line) for line in self._status()))
-            if self._console.width >= self.state.game.board_shape[1] * 2 + 60:
+            if self._console.width >= self.state.game.board_shape[1] * 2 + 50:
                 table = Table.grid(padding=(0, 4))
                 table.add_row(board, words)
                 self._console.print(table)
@@ -183,9 +183,16 @@ class TerminalGame:
             if picture != self._shown:
                 self._console.print(picture)
             self._shown = picture
+        if self._console.is_terminal:
+            self._console.print()
         for message in self._messages:
             self._console.print(message, markup=False)
         self._messages.clear()
+
+    def _last_moves(self, most: int = 10) -> str:
+        history = self.state.history()
+        texts = [self.state.action_to_string(action) for action in history[-most:]]
+        return " ".join(["Moves:", *(["…"] if len(history) > most else []), *texts])
 
     def _status(self) -> list[str]:
         """Lines of rich's markup about the game and whose turn it is."""
@@ -194,14 +201,17 @@ class TerminalGame:
         for player, name in enumerate(self.sides):
             arrow = "→" if state.current_player() == player else " "
             lines.append(f"{arrow} {_stone(player, self._console)} {_side_name(player)}: {name}")
+        if state.history():
+            lines.append(f"[dim]{self._last_moves()}[/dim]")
         if state.is_terminal():
             return [*lines, f"[bold green]{who_won(state)}[/bold green]"]
         english, chinese = what_is_asked(state)
         name, name_zh = SIDE_NAMES[state.current_player()]
         lines.append(f"[bold]{name}[/bold]: {english}")
         lines.append(f"[bold]{name_zh}方[/bold]：{chinese}")
-        for action, reason in state.forbidden_actions().items():
-            lines.append(f"[red]{state.action_to_string(action)} is forbidden: {reason}[/red]")
+        forbidden = [f"{state.action_to_string(action)} ({why})" for action, why in state.forbidden_actions().items()]
+        if forbidden:
+            lines.append(f"[red]Forbidden 禁手: {', '.join(forbidden)}[/red]")
         return lines
 
 
