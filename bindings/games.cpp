@@ -212,7 +212,7 @@ void bind_games(nb::module_& module) {
       .def("__repr__", [](const AnyGame& game) { return "qizero.load_game('" + game.spec() + "')"; })
       .def(
           "__eq__", [](const AnyGame& game, const AnyGame& other) { return game.spec() == other.spec(); },
-          nb::is_operator())
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__",
            [](const AnyGame& game) { return static_cast<std::int64_t>(std::hash<std::string>{}(game.spec())); });
 
@@ -305,7 +305,7 @@ void bind_games(nb::module_& module) {
           "The position in one line.")
       .def(
           "__eq__", [](const AnyState& state, const AnyState& other) { return state.same_position(other); },
-          nb::is_operator(), "Same game, options and position.")
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"), "Same game, options and position.")
       .def("__hash__", [](const AnyState& state) { return static_cast<std::int64_t>(state.hash() >> 1); });
 
   module.def(

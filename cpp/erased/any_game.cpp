@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/quoted.h"
+
 namespace qizero {
 namespace {
 
@@ -20,12 +22,12 @@ int parse_option(const OptionSpec& spec, std::string_view game_id, const std::st
       if (spec.choices[i] == text) return static_cast<int>(i);
       names.emplace_back(spec.choices[i]);
     }
-    throw InvalidInput(where + " is '" + text + "'; allowed are " + join(names));
+    throw InvalidInput(where + " is " + quoted(text) + "; allowed are " + join(names));
   }
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < spec.min || value > spec.max)
-    throw InvalidInput(where + " is '" + text + "'; allowed are whole numbers from " + std::to_string(spec.min) +
+    throw InvalidInput(where + " is " + quoted(text) + "; allowed are whole numbers from " + std::to_string(spec.min) +
                        " to " + std::to_string(spec.max));
   return value;
 }
@@ -50,8 +52,7 @@ std::shared_ptr<const AnyGame> make_game(std::string_view spec, const NamedOptio
   std::string_view id = spec;
   if (const std::size_t open = spec.find('('); open != std::string_view::npos) {
     if (!spec.ends_with(')'))
-      throw InvalidInput("game '" + std::string(spec) +
-                         "' lacks its closing parenthesis; write it like 'gomoku(size=9)'");
+      throw InvalidInput("game " + quoted(spec) + " lacks its closing parenthesis; write it like 'gomoku(size=9)'");
     id = spec.substr(0, open);
     std::string_view inside = spec.substr(open + 1, spec.size() - open - 2);
     while (!inside.empty()) {
@@ -59,11 +60,10 @@ std::shared_ptr<const AnyGame> make_game(std::string_view spec, const NamedOptio
       const std::string_view item = inside.substr(0, end);
       const std::size_t equals = item.find('=');
       if (equals == std::string_view::npos)
-        throw InvalidInput("game '" + std::string(spec) + "': '" + std::string(item) + "' is not name=value");
+        throw InvalidInput("game " + quoted(spec) + ": " + quoted(item) + " is not name=value");
       const auto [_, added] = named.emplace(item.substr(0, equals), item.substr(equals + 1));
       if (!added)
-        throw InvalidInput("game '" + std::string(spec) + "': option " + std::string(item.substr(0, equals)) +
-                           " is given twice");
+        throw InvalidInput("game " + quoted(spec) + ": option " + quoted(item.substr(0, equals)) + " is given twice");
       inside.remove_prefix(std::min(end + 1, inside.size()));
     }
   }
@@ -82,11 +82,11 @@ std::shared_ptr<const AnyGame> make_game(std::string_view spec, const NamedOptio
       if (given != named.end()) named.erase(given);
     }
     if (!named.empty())
-      throw InvalidInput(std::string(id) + " has no option '" + named.begin()->first + "'; " +
+      throw InvalidInput(std::string(id) + " has no option " + quoted(named.begin()->first) + "; " +
                          (known.empty() ? "it has none" : "it has " + join(known)));
     return entry.make(values);
   }
-  throw InvalidInput("there is no game '" + std::string(id) + "'; there are " + join(ids));
+  throw InvalidInput("there is no game " + quoted(id) + "; there are " + join(ids));
 }
 
 }  // namespace qizero

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "base/quoted.h"
 #include "erased/any_game.h"
 #include "erased/setup_text.h"
 #include "games/symmetry.h"
@@ -85,8 +86,8 @@ class StateImpl final : public AnyState {
   int string_to_action(std::string_view text) const override {
     const int action = position_.string_to_action(text);
     if (action < 0)
-      throw IllegalAction("'" + std::string(text.substr(0, 40)) + "' is not an action of " + std::string(G::info.id) +
-                          "; one is written like '" + example_action() + "'");
+      throw IllegalAction(quoted(text) + " is not an action of " + std::string(G::info.id) + "; one is written like '" +
+                          example_action() + "'");
     return action;
   }
 
@@ -159,7 +160,7 @@ class GameImpl final : public AnyGame {
       if (end == std::string_view::npos || !match) {
         if (required)
           throw InvalidInput("the text of a state must have a line that begins with '" + std::string(keyword) +
-                             "' here: " + printable(line));
+                             "' here: " + quoted(line));
         return {};
       }
       text.remove_prefix(end + 1);
@@ -167,22 +168,22 @@ class GameImpl final : public AnyGame {
     };
 
     if (const auto version = next_line("qizero-state", true); version != "1")
-      throw InvalidInput("the text of a state has version " + printable(version) + "; this program reads version '1'");
+      throw InvalidInput("the text of a state has version " + quoted(version) + "; this program reads version '1'");
     if (const auto game = next_line("game", true); game != spec())
-      throw InvalidInput("the text is a state of " + printable(game) + ", not of '" + spec() + "'");
+      throw InvalidInput("the text is a state of " + quoted(game) + ", not of '" + spec() + "'");
     std::unique_ptr<AnyState> state;
     if (const auto start = next_line("start", false); !start.empty())
       state = state_from_setup(setup_from_text(start, board_shape()));
     else
       state = initial_state();
     std::string_view actions = next_line("actions", true);
-    if (!text.empty()) throw InvalidInput("the text of a state goes on after its actions: " + printable(text));
+    if (!text.empty()) throw InvalidInput("the text of a state goes on after its actions: " + quoted(text));
     for (int number = 1; !actions.empty(); ++number) {
       const std::size_t end = std::min(actions.find(' '), actions.size());
       try {
         state->apply(state->string_to_action(actions.substr(0, end)));
       } catch (const IllegalAction& error) {
-        throw InvalidInput("action " + std::to_string(number) + " of the text, " + printable(actions.substr(0, end)) +
+        throw InvalidInput("action " + std::to_string(number) + " of the text, " + quoted(actions.substr(0, end)) +
                            ": " + error.what());
       }
       actions.remove_prefix(std::min(end + 1, actions.size()));
@@ -215,12 +216,6 @@ class GameImpl final : public AnyGame {
 
  private:
   std::shared_ptr<const GameImpl> self() const { return std::static_pointer_cast<const GameImpl>(shared_from_this()); }
-
-  static std::string printable(std::string_view text) {
-    std::string result = "'";
-    for (const char c : text.substr(0, 40)) result += c >= ' ' && c <= '~' ? c : '?';
-    return result + "'";
-  }
 
   static std::int64_t count_sequences(const G& position, int depth) {
     if (depth == 0) return 1;

@@ -2,15 +2,10 @@
 
 #include <charconv>
 
+#include "base/quoted.h"
+
 namespace qizero {
 namespace {
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  return result + (text.size() > longest ? "…'" : "'");
-}
 
 int parse_counter(std::string_view text, std::string_view name) {
   int value = 0;

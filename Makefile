@@ -1,0 +1,128 @@
+# `make play` and `make test` need nothing but Python 3.11, a C++20 compiler and this checkout: everything else is set up
+# in .venv. What is up to date is not made again.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.NOTPARALLEL:
+
+VENV := .venv
+PIP_INSTALL = $(VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+# The first Python that is new enough; `make PYTHON=…` chooses another.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CORES)
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+endif
+
+# Directories are listed too: their time changes when a file comes or goes.
+CORE_SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find bindings cpp -not -path '*/tests*')
+PYTHON_DIRECTORIES := $(shell find src -type d -not -name __pycache__)
+CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '*.cpp' 2>/dev/null)
+
+.PHONY: help play test format stubs tree clean
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+play: $(VENV)/.play  ## set everything up and play
+	@$(VENV)/bin/qizero play
+
+test: check cpp-tests python-tests  ## set everything up and run every check
+	@echo "make test: everything is in order"
+
+# ---- Setting up --------------------------------------------------------------------------------------------------------
+define need_python
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "qizero needs Python 3.11 or newer: install it (Debian, Ubuntu: apt install python3 python3-venv python3-dev)." >&2; exit 1; fi
+	@if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  echo "'$(PYTHON)' is not Python 3.11 or newer: install one and say make PYTHON=/path/to/python3." >&2; exit 1; fi
+	@if ! $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+	  echo "$(PYTHON) cannot make environments: install its venv module (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; fi
+	@if ! $(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then \
+	  echo "$(PYTHON) has no C headers: install them (Debian, Ubuntu: apt install python3-dev)." >&2; exit 1; fi
+endef
+
+define need_compiler
+	@compiler="$${CXX:-$$(command -v c++ || command -v g++ || command -v clang++ || true)}"; \
+	if [ -z "$$compiler" ]; then \
+	  echo "qizero needs a C++20 compiler: install one (Debian, Ubuntu: apt install g++; macOS: xcode-select --install)." >&2; exit 1; fi; \
+	if ! echo 'template <class T> concept C = requires(T t) { t; }; int main() {}' | $$compiler -std=c++20 -fsyntax-only -x c++ - 2>/dev/null; then \
+	  echo "$$compiler does not compile C++20: install g++ 11, clang 14 or newer, or name one with CXX=…" >&2; exit 1; fi
+endef
+
+$(VENV)/.tools: constraints.txt
+	$(need_python)
+	$(need_compiler)
+	@echo "Setting up $(VENV) …"
+	@[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) $(BUILD_TOOLS)
+	@touch $@
+
+$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES) $(PYTHON_DIRECTORIES)
+	$(need_compiler)
+	@echo "Building qizero …"
+	@$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PYTHON_DIRECTORIES)
+	$(need_compiler)
+	@echo "Building qizero and installing what its checks use …"
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[train,openvino,dev]'
+	@touch $(VENV)/.play $@
+
+# ---- Checks ------------------------------------------------------------------------------------------------------------
+.PHONY: check format-check lint types layers cpp-tests cpp-release cpp-asan cpp-tsan python-tests
+check: format-check lint types layers  ## the quick checks only: formatting, lint, types, layers
+
+format-check: $(VENV)/.test
+	@echo "== formatting"
+	@clang-format --dry-run -Werror $(CPP_FILES)
+	@ruff format --check --quiet
+
+lint: $(VENV)/.test
+	@echo "== lint"
+	@ruff check --quiet
+
+types: $(VENV)/.test
+	@echo "== types"
+	@mypy
+
+layers: $(VENV)/.test
+	@echo "== layers"
+	@lint-imports --no-logo
+
+cpp-tests: cpp-release cpp-asan cpp-tsan  ## the C++ tests, plain and with sanitizers
+
+cpp-release cpp-asan cpp-tsan: cpp-%: $(VENV)/.tools
+	@echo "== C++ tests: $*"
+	@mkdir -p build
+	@cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@cmake --build --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@ctest --preset $* --parallel $(CORES)
+
+python-tests: $(VENV)/.test  ## the Python tests
+	@echo "== Python tests"
+	@pytest -n $(CORES)
+
+# ---- Work --------------------------------------------------------------------------------------------------------------
+format: $(VENV)/.test  ## format C++ and Python, sort imports
+	@clang-format -i $(CPP_FILES)
+	@ruff check --quiet --select I --fix
+	@ruff format --quiet
+
+stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled module, anew
+	@python -m nanobind.stubgen --quiet --module qizero._core --output-file src/qizero/_core.pyi
+	@ruff format --quiet src/qizero/_core.pyi
+
+tree:  ## write the README's list of source files anew
+	@$(PYTHON) tests/readme_tree.py
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

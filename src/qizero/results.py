@@ -1,0 +1,87 @@
+"""Result files: the figures of a measurement together with what is needed to make it again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import qizero
+
+__all__ = ["STDOUT", "check_result_path", "provenance", "write_result"]
+
+STDOUT = "-"  # as the name of a result file
+
+
+def provenance(*, seed: int | None, options: Mapping[str, Any], packages: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Command, seed, options, machine and versions, the first keys of every result file.
+
+    `packages` names the installed packages, besides numpy, that the figures depend on.
+    """
+    versions = {"qizero": qizero.__version__, "python": platform.python_version()}
+    for package in ("numpy", *packages):
+        versions[package] = metadata.version(package)
+    return {
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": seed,
+        "options": dict(options),
+        "machine": {
+            "cpu": cpu_name(),
+            "cores": available_cores(),
+            "system": platform.system(),
+            "architecture": platform.machine(),
+        },
+        "versions": versions,
+    }
+
+
+def cpu_name() -> str:
+    """The processor as the system names it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_result_path(path: str) -> None:
+    """Raise OSError before anything is measured if `write_result` could not write there."""
+    if path == STDOUT:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a directory, not a file")
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no directory {target.absolute().parent}")
+
+
+def write_result(result: Mapping[str, Any], path: str) -> None:
+    """Write one JSON object to the file, whole or not at all; `-` is standard output."""
+    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if path == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(target)

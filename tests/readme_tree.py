@@ -1,0 +1,63 @@
+"""The README's list of source files, a line a file, made from the first words of each file (`make tree`)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+FOLDERS = ("cpp", "bindings", "src/qizero")
+SUFFIXES = (".h", ".cpp", ".in", ".py")
+BEGIN, END = "<!-- tree: begin (make tree) -->", "<!-- tree: end -->"
+NAME_WIDTH, WORDS_WIDTH = 24, 100
+
+
+def source_files() -> list[Path]:
+    """Every source file below FOLDERS, folder by folder."""
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
+    return sorted(path for path in files if "static" not in path.parts)
+
+
+def first_words(path: Path) -> str:
+    """The first sentence that the file says of itself, or as much of it as fits on a line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        match = re.match(r'"""(.*?)"""', text, flags=re.DOTALL)
+        comment = match.group(1) if match else ""
+    else:
+        lines = text.splitlines()
+        comment = " ".join(line[2:] for line in itertools.takewhile(lambda line: line.startswith("//"), lines))
+    words = " ".join(comment.split())
+    for end in (r"\.(?= [A-Z]|$)", r"[:;](?= |$)", r",(?= |$)"):
+        part = re.split(end, words, maxsplit=1)[0]
+        if len(part) <= WORDS_WIDTH:
+            return part
+    return words[: WORDS_WIDTH - 1].rstrip() + "…"
+
+
+def tree() -> str:
+    """The list: a folder, then its files indented; a .cpp stands on the line of its header."""
+    lines: list[str] = []
+    folder = None
+    for path in source_files():
+        if path.suffix == ".cpp" and path.with_suffix(".h").exists():
+            continue
+        name = path.name + (" .cpp" if path.suffix == ".h" and path.with_suffix(".cpp").exists() else "")
+        if path.parent != folder:
+            folder = path.parent
+            lines.append(f"{folder.relative_to(ROOT).as_posix()}/")
+        lines.append(f"  {name:<{NAME_WIDTH}} {first_words(path)}".rstrip())
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def with_tree(readme: str) -> str:
+    """The README with its list as it should be."""
+    before, rest = readme.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{tree()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    README.write_text(with_tree(README.read_text(encoding="utf-8")), encoding="utf-8")
