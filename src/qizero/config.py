@@ -16,7 +16,7 @@ from typing import Any
 from qizero.architecture import NetworkConfig
 from qizero.games import load_game
 
-__all__ = ["ConfigError", "EvaluationConfig", "ReplayConfig", "RunConfig", "SelfPlayConfig", "TrainConfig", "TrainingConfig", "load_config"]
+__all__ = ["ConfigError", "EvaluationConfig", "ReplayConfig", "RunConfig", "SelfPlayConfig", "TrainConfig", "TrainingConfig", "config_from_json", "load_config"]
 
 
 class ConfigError(ValueError):
@@ -220,6 +220,15 @@ def load_config(game: str, file: Path | None = None, settings: Sequence[str] = (
     if problems:
         raise ConfigError("; ".join(problems))
     return config
+
+
+def config_from_json(values: Mapping[str, Any]) -> TrainConfig:
+    """What `TrainConfig.to_json` wrote."""
+    sections = {
+        section: kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values[section].items()})
+        for section, kind in SECTIONS.items()
+    }
+    return TrainConfig(values["game"], **sections)
 
 
 def without_variants(defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

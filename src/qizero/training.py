@@ -1,0 +1,107 @@
+"""`qizero train`: a run with its display, its signals, its rating process and its summary."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+
+from qizero.config import TrainConfig
+from qizero.events import Events
+from qizero.files import write_atomically
+from qizero.rating import RatingProcess, ratings_of_run, read_evaluations
+from qizero.run import Run
+
+__all__ = ["train"]
+
+FINAL_RATING_SECONDS = 600.0  # a finished run waits at most so long for its last matches
+
+
+def train(directory: Path, config: TrainConfig, events: Events) -> Run:
+    """Trains until the budget of the run is used; the same call again resumes.
+
+    Ctrl-C ends the cycle early, saves and returns; a second one leaves at once.
+    """
+    run = Run(directory, config, events)
+    log_to_file(events, directory)
+    events.emit("opening", directory=str(directory), game=config.game)
+    run.open()
+    rating = RatingProcess(directory)
+    last_rated = [run.seconds]
+
+    def after_cycle(run: Run) -> None:
+        due = run.seconds - last_rated[0] >= 60 * config.evaluation.minutes or run.finished() or run.cycle == 1
+        if config.evaluation.enabled and due and not rating.busy():
+            last_rated[0] = run.seconds
+            rating.start(run.cycle, run.seconds / 60)
+        if evaluations := read_evaluations(directory):
+            events.emit("evaluations", evaluations=evaluations, ratings=ratings_of_run(directory))
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if run.stop:
+            raise KeyboardInterrupt
+        run.stop = True
+        events.emit("stopping")
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        run.train(after_cycle)
+        rating.finish(FINAL_RATING_SECONDS if run.finished() else 0.0)
+    except BaseException:
+        rating.finish(0.0)
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if run.finished() and read_evaluations(directory):
+        plot_elo(directory)
+    events.emit("ended", run=run, finished=run.finished(), ratings=ratings_of_run(directory))
+    return run
+
+
+def log_to_file(events: Events, directory: Path) -> None:
+    """Adds what happens to run/log.txt, in plain lines."""
+    directory.mkdir(parents=True, exist_ok=True)
+
+    def write(name: str, values: object) -> None:
+        if name in ("cycle", "evaluations", "ended") or not isinstance(values, dict):
+            return
+        text = " ".join(f"{key}={value}" for key, value in values.items())
+        with open(directory / "log.txt", "a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {name} {text}\n")
+
+    events.subscribe(write)
+
+
+def plot_elo(directory: Path) -> Path:
+    """Elo of the run's networks over the minutes of training, as directory/elo.png."""
+    import io
+
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    minutes = {f"c{e.cycle:06d}": e.minutes for e in read_evaluations(directory)}
+    ratings = ratings_of_run(directory)
+    networks = sorted((minutes[r.name], r) for r in ratings if r.name in minutes)
+    figure, axes = plt.subplots(figsize=(8, 4.5), dpi=120)
+    x = [m for m, _ in networks]
+    axes.plot(x, [r.elo for _, r in networks], marker="o", color="#1f5fa8", label="the network")
+    axes.fill_between(x, [r.elo_low for _, r in networks], [r.elo_high for _, r in networks], color="#1f5fa8", alpha=0.15)
+    for rating in ratings:
+        if rating.name not in minutes:
+            axes.axhline(rating.elo, linestyle="--", linewidth=1, color="#c46210")
+            axes.annotate(rating.name, (x[-1], rating.elo), ha="right", va="bottom", fontsize=8, color="#8a430a")
+    axes.set_xlabel("minutes of training")
+    axes.set_ylabel("Elo (random = 0), 95 % interval")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="lower right")
+    figure.tight_layout()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    plt.close(figure)
+    path = directory / "elo.png"
+    write_atomically(path, buffer.getvalue())
+    return path
