@@ -23,6 +23,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.files import write_atomically
 from qizero.games import Game, list_games, load_game
 from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
 
@@ -245,12 +246,7 @@ def export_onnx(network: Network, path: str | Path, game: Game) -> None:
     for shape in shapes:
         _check_export(data, exported, (network.num_planes, *shape))
 
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_atomically(path, data)
 
 
 def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import qizero
+from qizero.files import write_atomically
 
 __all__ = ["STDOUT", "check_result_path", "provenance", "write_result"]
 
@@ -78,10 +79,4 @@ def write_result(result: Mapping[str, Any], path: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(target)
+    write_atomically(Path(path), text.encode())

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import platform
 import shutil
 import time
 from collections.abc import Callable
@@ -37,6 +35,7 @@ from qizero.files import write_atomically
 from qizero.games import Game, load_game
 from qizero.network import Network, export_onnx
 from qizero.replay import ChunkError, Window, read_chunk, write_chunk
+from qizero.results import available_cores, provenance
 from qizero.selfplay import CycleResult, play_cycle
 from qizero.train import Trainer, mean_losses
 
@@ -88,7 +87,8 @@ class Run:
 
     def _check_or_write_config(self) -> None:
         path = self.directory / "config.json"
-        wanted = {"config": self.config.to_json(), "machine": machine(), "versions": versions()}
+        origin = provenance(seed=self.config.run.seed, options={}, packages=("torch", "onnxruntime"))
+        wanted = {"config": self.config.to_json(), "machine": origin["machine"], "versions": origin["versions"]}
         if not path.exists():
             write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
             return
@@ -109,7 +109,7 @@ class Run:
         write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
 
     def _use_threads(self) -> None:
-        self.threads = self.config.run.threads or len(os.sched_getaffinity(0))
+        self.threads = self.config.run.threads or available_cores()
         torch.set_num_threads(self.threads)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
@@ -360,20 +360,3 @@ def truncate_jsonl(path: Path, last_cycle: int) -> None:
         except (ValueError, KeyError, TypeError):
             continue
     write_atomically(path, "".join(text + "\n" for text in kept).encode())
-
-
-def machine() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for text in cpuinfo.read_text().splitlines():
-            if text.startswith("model name"):
-                model = text.partition(":")[2].strip()
-                break
-    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "system": platform.platform()}
-
-
-def versions() -> dict[str, str]:
-    import qizero
-
-    return {"qizero": qizero.__version__, "python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
