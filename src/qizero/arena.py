@@ -1,7 +1,8 @@
-"""Matches between players: paired openings with colours swapped, Elo with intervals, a sequential test, ratings of a pool.
+"""Matches between players: paired openings with colours swapped, Elo with intervals, a sequential test, ratings.
 
-Strength is judged on pairs of games. Both games of a pair begin with the same few random plies, each player once on either side, so
-that neither colours nor openings favour anybody, and the pair, not the game, is the unit whose scatter the interval is made from.
+Strength is judged on pairs of games. Both games of a pair begin with the same few random plies, each player once on
+either side, so that neither colours nor openings favour anybody, and the pair, not the game, is the unit whose scatter
+the interval is made from.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class MatchResult:
 
 @dataclass(frozen=True)
 class Sprt:
-    """A sequential probability ratio test of Elo `elo1` against `elo0`, on pairs of games (generalised, normal approximation)."""
+    """A sequential probability ratio test of Elo `elo1` against `elo0`, on pairs of games (normal approximation)."""
 
     elo0: float
     elo1: float
@@ -155,7 +156,9 @@ def play_match(
     return summarise(records, pair_scores)
 
 
-def play_games(game: Game, first: Player, second: Player, starts: Sequence[tuple[Sequence[int], int]]) -> list[GameRecord]:
+def play_games(
+    game: Game, first: Player, second: Player, starts: Sequence[tuple[Sequence[int], int]]
+) -> list[GameRecord]:
     """Plays one game from each (opening, side of the first player), all at the same time."""
     states: list[State] = []
     for opening, _ in starts:
@@ -210,8 +213,8 @@ class Rating:
 def rate(names: Sequence[str], results: Sequence[tuple[int, int, float, int]], anchor: int = 0) -> list[Rating]:
     """Elo of every player from all results together (Bradley-Terry, maximum a posteriori), the anchor at 0.
 
-    A result is (player, opponent, score of the player summed over games, games). One drawn game between the two players of every
-    pairing is added, so that a player that lost every game still has a rating.
+    A result is (player, opponent, score of the player summed over games, games). One drawn game between the two players
+    of every pairing is added, so that a player that lost every game still has a rating.
     """
     n = len(names)
     elo = np.zeros(n)

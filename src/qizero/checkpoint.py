@@ -1,6 +1,7 @@
 """Checkpoints: a directory of safetensors, bytes and readable JSON, written so that it is there whole or not at all.
 
-`state.json` names every other file with its hash. Loading verifies them, and falls back to the checkpoint before when one is damaged.
+`state.json` names every other file with its hash. Loading verifies them, and falls back to the checkpoint before when
+one is damaged.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """Everything that a run needs to go on."""
+
     cycle: int
     state: dict[str, Any]  # counters, generators, schedules: anything JSON
     tensors: dict[str, Tensor]
@@ -61,13 +64,13 @@ def save_checkpoint(directory: Path, checkpoint: Checkpoint) -> Path:
         body = json.dumps(state, indent=1).encode()
         seal = hashlib.sha256(body).hexdigest().encode()
         for name, data in {**files, "state.json": body, "state.json.sha256": seal}.items():
-            with open(temporary / name, "wb") as file:
+            with (temporary / name).open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
         fsync_directory(temporary)
         shutil.rmtree(path, ignore_errors=True)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -7,15 +7,33 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from qizero import __version__, results
+from qizero.arena import Sprt, play_match
 from qizero.bench import bench_env, bench_rollout
-from qizero.console import make_console, show_env, show_error, show_games, show_rollout
+from qizero.config import ConfigError, load_config
+from qizero.console import (
+    make_console,
+    show_analysis,
+    show_env,
+    show_error,
+    show_games,
+    show_match,
+    show_ratings,
+    show_rollout,
+)
+from qizero.evaluator import BackendError, EvaluationError, ModelFileError
 from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.ladder import play_ladder
+from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import play_in_terminal
+
+if TYPE_CHECKING:
+    from qizero.run import Run
 
 __all__ = ["main"]
 
@@ -107,6 +125,210 @@ def play(
     play_in_terminal(load_game(game) if game is not None else None, first, second, seed)
 
 
+GameArgument = Annotated[
+    str, typer.Argument(metavar="GAME", help="Options in parentheses: 'gomoku(size=9,rule=renju)'.")
+]
+GamesOption = Annotated[
+    int,
+    typer.Option("--games", metavar="N", parser=_number(int, "a whole number", 2, 10_000_000), help="Games to play."),
+]
+
+
+@app.command()
+def train(
+    game: GameArgument,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            parser=_number(float, "a number", 0.01, 100_000),
+            help="Of training in all, over all resumptions.",
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The run's directory; runs/GAME if left out. An old one is resumed."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings in TOML.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SECTION.NAME=VALUE", help="A setting; may be repeated.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Of everything random in the run.")] = None,
+) -> None:
+    """Train a network from zero by self-play. The same command again resumes."""
+    _need("torch", "training")
+    from qizero.events import Events
+    from qizero.train_display import TrainDisplay
+    from qizero.training import train as run_training
+
+    chosen = list(settings or [])
+    chosen += [f"run.minutes={minutes}"] if minutes is not None else []
+    chosen += [f"run.seed={seed}"] if seed is not None else []
+    loaded = load_config(game, config, chosen)
+    directory = run or Path("runs") / load_game(game).name
+    events = Events()
+    with TrainDisplay(make_console(), loaded.run.minutes) as display:
+        events.subscribe(display)
+        finished: Run = run_training(directory, loaded, events)
+    console = make_console()
+    net = directory / "nets" / "current.onnx"
+    if finished.cycle:
+        console.print(f"Play against it: qizero play --terminal '{game}' --second 'zero:net={net}'")
+
+
+@app.command()
+def match(
+    game: GameArgument,
+    first: Annotated[str, typer.Argument(metavar="SPEC", help="A player, such as rollout:sims=1000.")],
+    second: Annotated[str, typer.Argument(metavar="SPEC", help="Its opponent.")],
+    games: GamesOption = 100,
+    seed: SeedOption = 1,
+    opening_plies: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=_number(int, "a whole number", 0, 1000),
+            help="Random plies that open each pair of games.",
+        ),
+    ] = None,
+    sprt: Annotated[
+        str | None, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test has decided between the two.")
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Play a match in pairs of games with colours swapped."""
+    chosen = load_game(game)
+    _check_json(json)
+    one, two = make_player(first, chosen, seed=seed), make_player(second, chosen, seed=seed + 1)
+    test = _sprt(sprt)
+    result = play_match(chosen, one, two, games, seed=seed, opening_plies=opening_plies, sprt=test)
+    show_match(make_console(stderr=json == results.STDOUT), str(chosen), first, second, result)
+    if json is not None:
+        options = {
+            "game": str(chosen),
+            "first": first,
+            "second": second,
+            "games": games,
+            "opening_plies": opening_plies,
+        }
+        figures = asdict(result) | {"games": result.games, "score": result.score}
+        results.write_result(results.provenance(seed=seed, options=options, packages=("onnxruntime",)) | figures, json)
+
+
+@app.command()
+def ladder(
+    game: GameArgument,
+    specs: Annotated[
+        list[str] | None, typer.Argument(metavar="[SPEC …]", help="Players; random is always among them.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A training run: its networks, rated as it went.")
+    ] = None,
+    games: GamesOption = 40,
+    seed: SeedOption = 1,
+    json: JsonOption = None,
+) -> None:
+    """Rate players by playing each against its neighbours; random is 0 Elo."""
+    chosen = load_game(game)
+    _check_json(json)
+    console = make_console(stderr=json == results.STDOUT)
+    if run is not None:
+        from qizero.rating import ratings_of_run
+
+        ratings = ratings_of_run(run)
+        if not ratings:
+            raise InvalidInputError(f"{run} holds no evaluations yet")
+    else:
+        ratings = play_ladder(chosen, ["random", *(spec for spec in specs or [] if spec != "random")], games, seed)
+    show_ratings(console, str(chosen), ratings)
+    if json is not None:
+        options = {"game": str(chosen), "specs": specs or [], "run": str(run) if run else None, "games": games}
+        result = results.provenance(seed=seed, options=options) | {"ratings": [asdict(rating) for rating in ratings]}
+        results.write_result(result, json)
+
+
+@app.command()
+def analyze(
+    game: GameArgument,
+    moves: Annotated[
+        str, typer.Argument(metavar="MOVES", help="Moves in the game's notation, separated by spaces.")
+    ] = "",
+    player: Annotated[str, typer.Option(metavar="SPEC", help="Who analyses.")] = "rollout:sims=20000",
+    seed: SeedOption = 1,
+    json: JsonOption = None,
+) -> None:
+    """What a player thinks of a position."""
+    chosen = load_game(game)
+    _check_json(json)
+    state = chosen.new_initial_state()
+    words = list(moves) if chosen.name == "connect4" and moves.isdigit() else moves.split()
+    for word in words:
+        state.apply_action(state.string_to_action(word))
+    if state.is_terminal():
+        raise InvalidInputError("the game is over after these moves: there is nothing to analyse")
+    analysis = make_player(player, chosen, seed=seed).analyze(state)
+    show_analysis(make_console(stderr=json == results.STDOUT), state, analysis)
+    if json is not None:
+        legal = state.legal_actions()
+        figures = {
+            "action": state.action_to_string(analysis.action),
+            "value": analysis.value,
+            "wdl": analysis.wdl,
+            "proven": analysis.proven,
+            "distance": analysis.distance,
+            "simulations": analysis.simulations,
+            "pv": [int(action) for action in analysis.pv],
+            "moves": [
+                {
+                    "move": state.action_to_string(action),
+                    "visits": int(analysis.visits[action]),
+                    "policy": float(analysis.policy[action]),
+                    "prior": float(analysis.prior[action]),
+                    "value": None if math.isnan(analysis.q[action]) else float(analysis.q[action]),
+                }
+                for action in legal
+            ],
+        }
+        options = {"game": str(chosen), "moves": moves, "player": player}
+        results.write_result(results.provenance(seed=seed, options=options) | figures, json)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A training run's directory.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="Where the network is written.")],
+    net: Annotated[
+        str, typer.Option(metavar="NAME", help="current, best, or a milestone such as c000012.")
+    ] = "current",
+) -> None:
+    """Write a run's network as an ONNX file for others."""
+    from qizero.files import write_atomically
+
+    source = run / "nets" / f"{net}.onnx"
+    if not source.exists():
+        there = sorted(path.stem for path in (run / "nets").glob("*.onnx")) if run.is_dir() else []
+        raise InvalidInputError(f"{run} has no network {net!r}; it has {', '.join(there) or 'none'}")
+    write_atomically(file, source.read_bytes())
+    make_console().print(f"{file}: {file.stat().st_size:,} bytes")
+
+
+def _sprt(text: str | None) -> Sprt | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInputError(f"--sprt {text!r} is not two numbers such as 0,10") from None
+    return Sprt(low, high)
+
+
+def _need(package: str, what: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise InvalidInputError(f"{what} needs {package}: pip install 'qizero[train]'")
+
+
 @bench.command("env")
 def bench_env_command(
     game: Annotated[
@@ -164,7 +386,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         show_error(error.format_message())
         return 2
-    except (IllegalActionError, InvalidInputError) as error:
+    except (
+        BackendError,
+        ConfigError,
+        EvaluationError,
+        IllegalActionError,
+        InvalidInputError,
+        ModelFileError,
+        PlayerSpecError,
+    ) as error:
         show_error(str(error))
         return 2
     except BrokenPipeError:

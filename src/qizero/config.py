@@ -1,7 +1,7 @@
 """The settings of a training run: frozen dataclasses with a documented default for every value and every game.
 
-A run takes the defaults of its game, then a TOML file, then `--set section.name=value`. Unknown names and impossible values are all
-reported at once, before anything starts.
+A run takes the defaults of its game, then a TOML file, then `--set section.name=value`. Unknown names and impossible
+values are all reported at once, before anything starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from typing import Any
 from qizero.architecture import NetworkConfig
 from qizero.games import load_game
 
-__all__ = ["ConfigError", "EvaluationConfig", "ReplayConfig", "RunConfig", "SelfPlayConfig", "TrainConfig", "TrainingConfig", "config_from_json", "load_config"]
+__all__ = [
+    "ConfigError",
+    "EvaluationConfig",
+    "ReplayConfig",
+    "RunConfig",
+    "SelfPlayConfig",
+    "TrainConfig",
+    "TrainingConfig",
+    "config_from_json",
+    "load_config",
+]
 
 
 class ConfigError(ValueError):
@@ -35,11 +45,15 @@ def setting(default: Any, low: float | None = None, high: float | None = None) -
 class RunConfig:
     """What is trained, for how long."""
 
-    variants: tuple[str, ...] = ()  # game specs that one network learns, e.g. several board sizes; empty: the game itself
+    variants: tuple[
+        str, ...
+    ] = ()  # game specs that one network learns, e.g. several board sizes; empty: the game itself
     shares: tuple[float, ...] = ()  # of each variant in the rows of a cycle; empty: equal
     network: str = "small"  # preset or channels x blocks
     minutes: float = setting(60.0, 0.01, 100_000)  # of learning in all, over all resumptions; schedules end there
-    cycles: int = setting(0, 0, 10_000_000)  # > 0: the run ends, and schedules are measured, by cycles instead of minutes
+    cycles: int = setting(
+        0, 0, 10_000_000
+    )  # > 0: the run ends, and schedules are measured, by cycles instead of minutes
     seed: int = setting(1, 0, 2**63 - 1)
     threads: int = setting(0, 0, 1024)  # 0: all cores
     backend: str = "auto"  # of the evaluator; see qizero.evaluator.BACKENDS
@@ -97,11 +111,15 @@ class TrainingConfig:
     reuse: float = setting(5.0, 0.1, 100)  # times that a row is learnt from on average
     learning_rate: float = setting(2e-3, 1e-8, 1)
     warmup_steps: int = setting(200, 0, 1_000_000)
-    final_learning_rate_share: float = setting(0.05, 0, 1)  # cosine from learning_rate to this share of it at the end of the run
+    final_learning_rate_share: float = setting(
+        0.05, 0, 1
+    )  # cosine from learning_rate to this share of it at the end of the run
     weight_decay: float = setting(1e-3, 0, 1)
     ema: float = setting(0.995, 0, 1)  # per step; the averaged weights play
     gradient_clip: float = setting(2.0, 0, 1e6)
-    root_value_share: float = setting(0.4, 0, 1)  # value target: this much of the search's value, the rest of the outcome
+    root_value_share: float = setting(
+        0.4, 0, 1
+    )  # value target: this much of the search's value, the rest of the outcome
     value_weight: float = setting(1.0, 0, 100)
     moves_left_weight: float = setting(0.05, 0, 100)
     bf16: bool = False
@@ -115,7 +133,9 @@ class EvaluationConfig:
     minutes: float = setting(10.0, 0.01, 100_000)  # between two evaluations
     games: int = setting(40, 2, 100_000)  # per opponent
     simulations: int = setting(100, 0, 1_000_000)  # of the network's player; 0: raw policy
-    rollout_simulations: int = setting(200, 1, 1_000_000_000)  # of the first rollout rung; ten times more whenever it is beaten badly
+    rollout_simulations: int = setting(
+        200, 1, 1_000_000_000
+    )  # of the first rollout rung; ten times more whenever it is beaten badly
 
 
 @dataclass(frozen=True)
@@ -148,7 +168,14 @@ MODERN_LIUZHOU = "liuzhou(lose_below=4,max_steps=144,no_capture_limit=36)"
 GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "tictactoe": {
         "run": {"network": "32x2", "minutes": 4.0},
-        "selfplay": {"slots": 64, "simulations": 32, "final_simulations": 32, "random_opening_share": 0.5, "random_plies": 5, "temperature_plies": 9},
+        "selfplay": {
+            "slots": 64,
+            "simulations": 32,
+            "final_simulations": 32,
+            "random_opening_share": 0.5,
+            "random_plies": 5,
+            "temperature_plies": 9,
+        },
         "replay": {"rows_per_cycle": 2_000, "window_min": 10_000, "window_max": 60_000},
         "training": {"batch": 256, "warmup_steps": 50},
         "evaluation": {"minutes": 1.0},
@@ -168,7 +195,13 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "variants": ("gomoku(size=9)", "gomoku(size=11)", "gomoku", "gomoku(rule=standard)", "gomoku(rule=renju)"),
             "shares": (0.35, 0.2, 0.3, 0.075, 0.075),
         },
-        "selfplay": {"slots": 128, "simulations": 24, "final_simulations": 48, "temperature_plies": 8, "random_plies": 6},
+        "selfplay": {
+            "slots": 128,
+            "simulations": 24,
+            "final_simulations": 48,
+            "temperature_plies": 8,
+            "random_plies": 6,
+        },
     },
     "liuzhou": {
         "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.4, 0.6)},
@@ -196,7 +229,9 @@ def load_config(game: str, file: Path | None = None, settings: Sequence[str] = (
         raise ConfigError(str(error)) from None
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     defaults = GAME_DEFAULTS.get(name, {})
-    layers: list[tuple[str, Mapping[str, Any]]] = [("defaults", defaults if game == name else without_variants(defaults))]
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        ("defaults", defaults if game == name else without_variants(defaults))
+    ]
     if file is not None:
         try:
             layers.append((str(file), tomllib.loads(file.read_text("utf-8"))))

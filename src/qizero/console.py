@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich import box
@@ -9,10 +10,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from qizero.arena import MatchResult, Rating
 from qizero.bench import EnvSpeed, RolloutSpeed
-from qizero.games import GameRow, OptionRow
+from qizero.games import GameRow, OptionRow, State
+from qizero.players import Analysis
 
-__all__ = ["make_console", "show_env", "show_error", "show_games", "show_rollout"]
+__all__ = [
+    "make_console",
+    "show_analysis",
+    "show_env",
+    "show_error",
+    "show_games",
+    "show_match",
+    "show_ratings",
+    "show_rollout",
+]
 
 _PIPE_WIDTH = 200  # lines in a file or a pipe are not folded to a screen
 
@@ -71,6 +83,58 @@ def show_rollout(console: Console, speed: RolloutSpeed) -> None:
         f"({speed.first_wins:.1%} won by the first player, {speed.second_wins:.1%} by the second, "
         f"{speed.draws:.1%} drawn)"
     )
+    console.print(table)
+
+
+def show_match(console: Console, game: str, first: str, second: str, result: MatchResult) -> None:
+    """A match from the first player's side."""
+    console.print(f"{game}: {first} against {second}, {result.games} games ({result.unique_games} different ones)")
+    console.print(
+        f"{result.wins} won, {result.draws} drawn, {result.losses} lost: {result.score:.1%} "
+        f"({result.side_scores[0]:.1%} as first, {result.side_scores[1]:.1%} as second player)"
+    )
+    console.print(f"Elo {result.elo:+.0f}, 95 % interval {result.elo_low:+.0f} to {result.elo_high:+.0f}")
+
+
+def show_ratings(console: Console, game: str, ratings: Sequence[Rating]) -> None:
+    """A ladder, the strongest first."""
+    table = _table(console, f"player of {game}", "Elo", "95 % interval", "games")
+    for rating in sorted(ratings, key=lambda rating: -rating.elo):
+        interval = f"{rating.elo_low:.0f} to {rating.elo_high:.0f}"
+        table.add_row(rating.name, f"{rating.elo:.0f}", interval, str(rating.games))
+    _align_numbers(table)
+    console.print(table)
+
+
+def show_analysis(console: Console, state: State, analysis: Analysis) -> None:
+    """The best actions of a position and what is expected of them, for the mover."""
+    console.print(str(state))
+    proven = {1: "a proven win", 0: "a proven draw", -1: "a proven loss", None: ""}[analysis.proven]
+    if proven and analysis.distance is not None:
+        proven = f", {proven} in {analysis.distance} plies"
+    win, draw, loss = analysis.wdl
+    console.print(
+        f"value {analysis.value:+.3f} (win {win:.0%}, draw {draw:.0%}, loss {loss:.0%}){proven}; "
+        f"{analysis.simulations:,} simulations"
+    )
+    replay = state.clone()
+    names = []
+    for action in analysis.pv:
+        names.append(replay.action_to_string(action))
+        replay.apply_action(action)
+    console.print("expected: " + " ".join(names))
+    table = _table(console, "move", "value", "visits", "policy", "prior")
+    order = sorted(state.legal_actions(), key=lambda a: (-analysis.visits[a], -analysis.policy[a]))
+    for action in order[:10]:
+        value = analysis.q[action]
+        table.add_row(
+            state.action_to_string(action),
+            "" if math.isnan(value) else f"{value:+.3f}",
+            f"{analysis.visits[action]:,}",
+            f"{analysis.policy[action]:.1%}",
+            f"{analysis.prior[action]:.1%}",
+        )
+    _align_numbers(table)
     console.print(table)
 
 

@@ -1,4 +1,4 @@
-"""What happens in a run, for whoever wants to know. Library code never prints: it emits, and displays, logs and files subscribe."""
+"""What happens in a run, for whoever wants to know: library code never prints, it emits, displays subscribe."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ __all__ = ["fsync_directory", "write_atomically"]
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Writes under a temporary name in the same directory, fsyncs, renames. On failure (disk full) nothing is left behind."""
+    """Writes under a temporary name, fsyncs, renames. On failure (disk full) nothing is left behind."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -9,7 +9,6 @@ This module needs torch (the `train` extra); playing a network does not, see `ev
 from __future__ import annotations
 
 import copy
-import os
 import tempfile
 import warnings
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
     python -m qizero.rating RUN CYCLE MINUTES NET
 
-plays the network of that cycle against random, the current rollout rung and the best network so far, and adds a line per match to
-RUN/evaluations.jsonl. The rollout rung grows when it is beaten badly. The tag "best" moves only on evidence: when the lower end of the
-95 % interval against the best so far is above 0.
+plays the network of that cycle against random, the current rollout rung and the best network so far, and adds a line
+per match to RUN/evaluations.jsonl. The rollout rung grows when it is beaten badly. The tag "best" moves only on
+evidence: when the lower end of the 95 % interval against the best so far is above 0.
 """
 
 from __future__ import annotations
@@ -103,9 +103,20 @@ class RatingProcess:
     def start(self, cycle: int, minutes: float) -> None:
         net = self._run / "nets" / "rated.onnx"
         shutil.copyfile(self._run / "nets" / "current.onnx", net)
-        with open(self._run / "rating.log", "ab") as log:
+        with (self._run / "rating.log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["nice", "-n", "5", sys.executable, "-m", "qizero.rating", str(self._run), str(cycle), str(minutes), str(net)],
+                [
+                    "nice",
+                    "-n",
+                    "5",
+                    sys.executable,
+                    "-m",
+                    "qizero.rating",
+                    str(self._run),
+                    str(cycle),
+                    str(minutes),
+                    str(net),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -136,7 +147,11 @@ def rate_network(run: Path, config: TrainConfig, cycle: int, minutes: float, net
     best = read_best(run)
     if best is not None and best["net"] != net_name(cycle):
         result = match(
-            game, player, f"zero:net={run / 'nets' / 'best.onnx'},sims={settings.simulations},threads=1", settings.games, cycle
+            game,
+            player,
+            f"zero:net={run / 'nets' / 'best.onnx'},sims={settings.simulations},threads=1",
+            settings.games,
+            cycle,
         )
         append(run, cycle, minutes, game, best["net"], result)
     if best is None or result.elo_low > 0:
@@ -176,7 +191,7 @@ def append(run: Path, cycle: int, minutes: float, game: Game, opponent: str, res
         "elo_low": result.elo_low,
         "elo_high": result.elo_high,
     }
-    with open(run / "evaluations.jsonl", "a", encoding="utf-8") as file:
+    with (run / "evaluations.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 

@@ -1,7 +1,7 @@
-"""Training rows on disk and in memory: immutable chunk files, a window over the newest of them, batches with symmetries.
+"""Training rows on disk and in memory: immutable chunk files, a window over the newest, batches with symmetries.
 
-A chunk is a file of one JSON line (what it holds, and the hash of the rest) and the compressed rows. It is written under a temporary name,
-fsynced and renamed, so it is there whole or not at all.
+A chunk is a file of one JSON line (what it holds, and the hash of the rest) and the compressed rows. It is written
+under a temporary name, fsynced and renamed, so it is there whole or not at all.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Window:
         return [cycle for cycle, _ in self._chunks]
 
     def add(self, cycle: int, rows: NDArray[Any], keep_rows: int) -> int:
-        """Adds a cycle's rows and drops the oldest chunks while `keep_rows` remain without them. Returns the oldest cycle kept."""
+        """Adds a cycle's rows and drops the oldest chunks while `keep_rows` remain. Returns the oldest cycle kept."""
         self._chunks.append((cycle, rows))
         while len(self._chunks) > 1 and len(self) - len(self._chunks[0][1]) >= keep_rows:
             self._chunks.pop(0)

@@ -9,8 +9,8 @@
     run/games/              every game in the game's notation, a file per cycle and variant
     run/log.txt             what was said
 
-A killed run goes on from its last checkpoint; what was played since is played again. With `run.cycles` set and the same seed, a run that
-was interrupted ends with the same bits as one that was not.
+A killed run goes on from its last checkpoint; what was played since is played again. With `run.cycles` set and the same
+seed, a run that was interrupted ends with the same bits as one that was not.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RunError(RuntimeError):
 
 
 class Run:
-    """Call `train` once. `stop` may be set from a signal handler: the cycle is cut short, saved, and `train` returns."""
+    """Call `open`, then `train`. `stop` may be set at any time: the cycle is cut short and saved, `train` returns."""
 
     def __init__(self, directory: Path, config: TrainConfig, events: Events) -> None:
         self.directory = directory
@@ -64,7 +64,7 @@ class Run:
         self.backend = config.run.backend
         self.backend_choice = ""
 
-    # ---- Starting and resuming -------------------------------------------------------------------------------------------
+    # ---- Starting and resuming ---------------------------------------------------------------------------------------
 
     def open(self) -> None:
         """Makes the directory, or takes up what is in it."""
@@ -78,7 +78,9 @@ class Run:
         network = Network.for_game(NetworkConfig.parse(self.config.run.network), self.game)
         self.trainer = Trainer(network, self.config.training)
         self.windows = [Window(game) for game in self.games]
-        checkpoint = load_newest(self.directory / "checkpoints", lambda problem: self.events.emit("warning", text=problem))
+        checkpoint = load_newest(
+            self.directory / "checkpoints", lambda problem: self.events.emit("warning", text=problem)
+        )
         if checkpoint is not None:
             self._resume(checkpoint)
             self.events.emit("resumed", cycle=self.cycle, minutes=self.seconds / 60, rows=self.total_rows)
@@ -104,7 +106,8 @@ class Run:
                 old, new = old.get(key, {}), new[key]
             if old != new:
                 raise RunError(
-                    f"{self.directory} is a run with {'.'.join(keys)} = {old!r}, not {new!r}; give another --run directory"
+                    f"{self.directory} is a run with {'.'.join(keys)} = {old!r}, not {new!r}; "
+                    "give another --run directory"
                 )
         write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
 
@@ -152,7 +155,7 @@ class Run:
             make_evaluator(path, game, self.backend, self.threads) for game in self.games
         ]
 
-    # ---- The loop ----------------------------------------------------------------------------------------------------------
+    # ---- The loop ----------------------------------------------------------------------------------------------------
 
     @property
     def progress(self) -> float:
@@ -252,7 +255,9 @@ class Run:
         for path in list_checkpoints(self.directory / "checkpoints")[: -self.config.run.keep_checkpoints]:
             shutil.rmtree(path, ignore_errors=True)
         if self._is_milestone():
-            shutil.copyfile(self.directory / "nets" / "current.onnx", self.directory / "nets" / f"c{self.cycle:06d}.onnx")
+            shutil.copyfile(
+                self.directory / "nets" / "current.onnx", self.directory / "nets" / f"c{self.cycle:06d}.onnx"
+            )
 
     def _is_milestone(self) -> bool:
         """Evenly spread over the square root of progress: most of the growing up happens early."""
@@ -307,7 +312,7 @@ class Run:
             "wrong_resignations": sum(game["wrong_resignation"] for game in games),
             "loss": dataclasses.asdict(mean_losses(losses)) if losses else None,
         }
-        with open(self.directory / "metrics.jsonl", "a", encoding="utf-8") as file:
+        with (self.directory / "metrics.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.events.emit("cycle", **line)
         for text in learning_warnings(line):
@@ -320,14 +325,16 @@ def learning_warnings(line: dict[str, Any]) -> list[str]:
     if line["new_games"] >= 50:
         if line["draw_share"] > 0.95:
             texts.append(
-                f"{line['draw_share']:.0%} of the games are drawn: little to learn from; raise selfplay.limit_value_share or "
-                "selfplay.random_opening_share"
+                f"{line['draw_share']:.0%} of the games are drawn: little to learn from; raise "
+                "selfplay.limit_value_share or selfplay.random_opening_share"
             )
         if max(line["first_player_share"], 1 - line["draw_share"] - line["first_player_share"]) > 0.97:
             texts.append("one side wins nearly every game: raise selfplay.random_opening_share or the temperatures")
     if line["loss"] is not None and line["cycle"] > 5:
         if line["loss"]["policy_entropy"] < 0.02:
-            texts.append("the policy has collapsed to single actions: raise selfplay.noise_epsilon or root_policy_temperature")
+            texts.append(
+                "the policy has collapsed to single actions: raise selfplay.noise_epsilon or root_policy_temperature"
+            )
         if line["loss"]["value_accuracy"] < 0.34 and line["draw_share"] < 0.5:
             texts.append("the value is no better than chance: lower training.learning_rate or raise replay.window_min")
     return texts

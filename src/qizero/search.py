@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from qizero._core import CancelToken, Game, Pool, PoolConfig, PositionSearch, SearchParams, SearchResult, State, new_search
+from qizero._core import (
+    CancelToken,
+    Game,
+    Pool,
+    PoolConfig,
+    PositionSearch,
+    SearchParams,
+    SearchResult,
+    State,
+    new_search,
+)
 
 if TYPE_CHECKING:
     from qizero.evaluator import Evaluator
@@ -26,8 +36,8 @@ def search_states(
 ) -> list[SearchResult]:
     """Searches the states, one in each slot, as one batch.
 
-    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called between batches, when
-    `search.result` may be asked. A cancelled search gives its best so far.
+    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called between
+    batches, when `search.result` may be asked. A cancelled search gives its best so far.
     """
     search.set_cancel_token(cancel)
     search.begin(list(states), reuse_trees)

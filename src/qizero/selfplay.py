@@ -20,6 +20,8 @@ __all__ = ["CycleResult", "play_cycle", "selfplay_params"]
 
 @dataclass(frozen=True)
 class CycleResult:
+    """What one cycle of games brought."""
+
     rows: NDArray[Any]
     games: list[dict[str, Any]]
     parked: bytes  # the games still in play, for the next cycle

@@ -117,7 +117,7 @@ class Trainer:
         network.load_state_dict(self.average)
         return network.eval()
 
-    # ---- Saving: names and tensors only, so that files need no pickle ---------------------------------------------------
+    # ---- Saving: names and tensors only, so that files need no pickle ------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
         tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}

@@ -87,19 +87,24 @@ class TrainDisplay:
             loss = values["loss"]
             losses = f"policy loss {loss['policy']:.3f}, value loss {loss['value']:.3f}" if loss else "no loss yet"
             self._console.print(
-                f"cycle {values['cycle']}: {values['minutes']:.1f} min, {values['games']:,} games, {values['rows']:,} rows, "
+                f"cycle {values['cycle']}: {values['minutes']:.1f} min, {values['games']:,} games, "
+                f"{values['rows']:,} rows, "
                 f"{values['simulations_per_s']:,.0f} sims/s, {values['evaluations_per_s']:,.0f} evals/s, {losses}"
             )
 
     def _on_ended(self, values: Mapping[str, Any]) -> None:
         run = values["run"]
         what = "finished" if values["finished"] else "paused; the same command goes on"
-        self._note(f"{what}: {run.total_games:,} games, {run.total_rows:,} rows, {run.seconds / 60:.1f} minutes", "bold")
+        self._note(
+            f"{what}: {run.total_games:,} games, {run.total_rows:,} rows, {run.seconds / 60:.1f} minutes", "bold"
+        )
         if networks := [r for r in values["ratings"] if r.name.startswith("c0")]:
             last = networks[-1]
-            self._note(f"the last rated network: {last.elo:.0f} Elo ({last.elo_low:.0f} to {last.elo_high:.0f}), random = 0")
+            self._note(
+                f"the last rated network: {last.elo:.0f} Elo ({last.elo_low:.0f} to {last.elo_high:.0f}), random = 0"
+            )
 
-    # ---- The panel ---------------------------------------------------------------------------------------------------------
+    # ---- The panel ---------------------------------------------------------------------------------------------------
 
     def _panel(self) -> RenderableType:
         parts: list[RenderableType] = []
@@ -138,9 +143,10 @@ class TrainDisplay:
             f"cache hits {line['cache_hit_rate']:.0%}",
         )
         if loss:
+            past = [x["loss"] for x in self._lines if x["loss"]]
             table.add_row(
-                f"policy loss {loss['policy']:.3f} {sparkline([x['loss']['policy'] for x in self._lines if x['loss']])}",
-                f"value loss {loss['value']:.3f} {sparkline([x['loss']['value'] for x in self._lines if x['loss']])}",
+                f"policy loss {loss['policy']:.3f} {sparkline([x['policy'] for x in past])}",
+                f"value loss {loss['value']:.3f} {sparkline([x['value'] for x in past])}",
                 f"right results {loss['value_accuracy']:.0%}",
             )
         table.add_row(

@@ -68,7 +68,7 @@ def log_to_file(events: Events, directory: Path) -> None:
         if name in ("cycle", "evaluations", "ended") or not isinstance(values, dict):
             return
         text = " ".join(f"{key}={value}" for key, value in values.items())
-        with open(directory / "log.txt", "a", encoding="utf-8") as file:
+        with (directory / "log.txt").open("a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {name} {text}\n")
 
     events.subscribe(write)
@@ -89,7 +89,9 @@ def plot_elo(directory: Path) -> Path:
     figure, axes = plt.subplots(figsize=(8, 4.5), dpi=120)
     x = [m for m, _ in networks]
     axes.plot(x, [r.elo for _, r in networks], marker="o", color="#1f5fa8", label="the network")
-    axes.fill_between(x, [r.elo_low for _, r in networks], [r.elo_high for _, r in networks], color="#1f5fa8", alpha=0.15)
+    axes.fill_between(
+        x, [r.elo_low for _, r in networks], [r.elo_high for _, r in networks], color="#1f5fa8", alpha=0.15
+    )
     for rating in ratings:
         if rating.name not in minutes:
             axes.axhline(rating.elo, linestyle="--", linewidth=1, color="#c46210")

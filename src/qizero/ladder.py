@@ -1,0 +1,31 @@
+"""A ladder of players: each plays its neighbours and next neighbours, all results together give the ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qizero.arena import MatchResult, Rating, play_match, rate
+from qizero.games import Game
+from qizero.players import make_player
+
+__all__ = ["play_ladder"]
+
+
+def play_ladder(
+    game: Game,
+    specs: Sequence[str],
+    games: int,
+    seed: int,
+    on_match: Callable[[str, str, MatchResult], None] | None = None,
+) -> list[Rating]:
+    """Ratings of the players, the first of them at 0 Elo; `games` for each pairing. Order them roughly by strength."""
+    players = [make_player(spec, game, seed=seed + i) for i, spec in enumerate(specs)]
+    outcomes = []
+    for distance in (1, 2):
+        for weaker in range(len(specs) - distance):
+            stronger = weaker + distance
+            result = play_match(game, players[stronger], players[weaker], games, seed=seed + 1000 * distance + weaker)
+            outcomes.append((stronger, weaker, result.wins + result.draws / 2, result.games))
+            if on_match:
+                on_match(specs[stronger], specs[weaker], result)
+    return rate(specs, outcomes)
