@@ -17,7 +17,7 @@ CHECKERBOARD = "WBWBWB/BWBWBW/WBWBWB/BWBWBW/WBWBWB/BWBWBW"
 PLANES = [
     *("own", "other", "own marked", "other marked", "own in shape", "other in shape", "to choose"),
     *("PLACEMENT", "MARK_SELECTION", "FORCED_REMOVAL", "MOVEMENT", "CAPTURE_SELECTION", "COUNTER_REMOVAL"),
-    *("pending 1", "pending 2", "BLACK", "max_steps", "no_capture_limit", "lose_below"),
+    *("pending 1", "pending 2", "BLACK", "max_steps", "no_capture_limit", "no_capture_limit after", "lose_below"),
 ]
 
 
@@ -215,6 +215,7 @@ def test_planes_show_the_position_from_the_movers_side() -> None:
     steps = 5 + 5 + 1
     assert planes["max_steps"] == pytest.approx(32 / (32 + 144 - steps))
     assert planes["no_capture_limit"] == pytest.approx(32 / (32 + 36))
+    assert planes["no_capture_limit after"] == pytest.approx(32 / (32 + 36))
     assert planes["lose_below"] == pytest.approx(4 / 18)
     assert (planes_of(state_of(EMPTY, "B"))["no_capture_limit"] == 0).all()
     stepping = planes_of(state_of(LINE, "W", "MOVEMENT"))

@@ -28,18 +28,17 @@ class Liuzhou {
       {.name = "no_capture_limit", .default_value = 0, .min = 0, .max = 10'000},
   }};
   static constexpr std::array<std::string_view, 3> counter_names{"pending", "steps", "steps_since_capture"};
+  // clang-format off
   static constexpr std::array<std::string_view, 7> cell_planes{
-      "stones of the mover",
-      "stones of the opponent",
-      "marked stones of the mover",
-      "marked stones of the opponent",
-      "stones of the mover in a shape",
-      "stones of the opponent in a shape",
+      "stones of the mover", "stones of the opponent", "marked stones of the mover", "marked stones of the opponent",
+      "stones of the mover in a shape", "stones of the opponent in a shape",
       "cells to choose from: to place on, of stones that can step, of stones to select"};
-  static constexpr std::array<std::string_view, 12> scalar_planes{
-      "phase PLACEMENT",         "phase MARK_SELECTION",  "phase FORCED_REMOVAL",        "phase MOVEMENT",
-      "phase CAPTURE_SELECTION", "phase COUNTER_REMOVAL", "one selection pending",       "two selections pending",
-      "the mover is BLACK",      "urgency of max_steps",  "urgency of no_capture_limit", "lose_below / 18"};
+  static constexpr std::array<std::string_view, 13> scalar_planes{
+      "phase PLACEMENT", "phase MARK_SELECTION", "phase FORCED_REMOVAL", "phase MOVEMENT", "phase CAPTURE_SELECTION",
+      "phase COUNTER_REMOVAL", "one selection pending", "two selections pending", "the mover is BLACK",
+      "urgency of max_steps", "urgency of no_capture_limit", "urgency of no_capture_limit after a capture",
+      "lose_below / 18"};
+  // clang-format on
   static constexpr bool has_marks = true;
   static constexpr int num_symmetries = 8;
   static constexpr int max_cells = liuzhou::num_cells;
@@ -138,19 +137,26 @@ class Liuzhou {
   }
 
   void encode(float* planes) const {
-    const int opponent = 1 - to_move_;
-    for (const std::uint64_t cells : {stones_[to_move_], stones_[opponent], stones_[to_move_] & marked_,
-                                      stones_[opponent] & marked_, liuzhou::cells_in_shapes(unmarked(to_move_)),
-                                      liuzhou::cells_in_shapes(unmarked(opponent)), cells_to_choose()})
-      planes = write_cell_plane(planes, cells, max_cells);
+    const auto write_cells = [&planes](std::uint64_t cells) { planes = write_cell_plane(planes, cells, max_cells); };
+    const auto write = [&planes](float value) { planes = write_scalar_plane(planes, value, max_cells); };
+    const int mover = to_move_, opponent = 1 - to_move_;
+    write_cells(stones_[mover]);
+    write_cells(stones_[opponent]);
+    write_cells(stones_[mover] & marked_);
+    write_cells(stones_[opponent] & marked_);
+    write_cells(liuzhou::cells_in_shapes(unmarked(mover)));
+    write_cells(liuzhou::cells_in_shapes(unmarked(opponent)));
+    write_cells(cells_to_choose());
     for (const Phase phase : {Phase::placement, Phase::mark_selection, Phase::forced_removal, Phase::movement,
                               Phase::capture_selection, Phase::counter_removal})
-      planes = write_scalar_plane(planes, phase_ == phase ? 1.0F : 0.0F, max_cells);
-    for (const float value : {pending_ == 1 ? 1.0F : 0.0F, pending_ == 2 ? 1.0F : 0.0F, to_move_ == black ? 1.0F : 0.0F,
-                              urgency(max_steps_ - steps_),
-                              no_capture_limit_ > 0 ? urgency(no_capture_limit_ - steps_since_capture_) : 0.0F,
-                              static_cast<float>(lose_below_) / static_cast<float>(stones_per_side)})
-      planes = write_scalar_plane(planes, value, max_cells);
+      write(phase_ == phase ? 1.0F : 0.0F);
+    write(pending_ == 1 ? 1.0F : 0.0F);
+    write(pending_ == 2 ? 1.0F : 0.0F);
+    write(mover == black ? 1.0F : 0.0F);
+    write(urgency(max_steps_ - steps_));
+    write(no_capture_limit_ > 0 ? urgency(no_capture_limit_ - steps_since_capture_) : 0.0F);
+    write(no_capture_limit_ > 0 ? urgency(no_capture_limit_) : 0.0F);  // what the one above falls to after a capture
+    write(static_cast<float>(lose_below_) / static_cast<float>(stones_per_side));
   }
 
   Liuzhou transformed(int symmetry) const {

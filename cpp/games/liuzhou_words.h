@@ -1,6 +1,7 @@
 // Liuzhou chess in words: setups, notation, reasons. The end of liuzhou.h, which includes it.
 #pragma once
 
+#include "base/quoted.h"
 #include "games/liuzhou.h"
 
 namespace qizero {
@@ -48,9 +49,7 @@ inline Liuzhou::Phase Liuzhou::phase_from_name(std::string_view name) {
     if (phase_names[i] == name) return static_cast<Phase>(i);
     known += (known.empty() ? "" : ", ") + std::string(phase_names[i]);
   }
-  std::string printable;
-  for (const char c : name.substr(0, 40)) printable += c >= ' ' && c <= '~' ? c : '?';
-  throw InvalidInput("there is no phase '" + printable + "'; there are " + known);
+  throw InvalidInput("there is no phase " + quoted(name) + "; there are " + known);
 }
 
 inline std::string Liuzhou::who_acts() const {
