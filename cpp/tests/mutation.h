@@ -22,8 +22,9 @@ auto& pick(Rng& rng, Range& range) {
 }
 
 inline int mutated_number(int value, Rng& rng) {
-  const int small = random_below(rng, 300), step = 1 + random_below(rng, 3);
-  const int numbers[] = {value + step, value - step, 0, 1, small, 36, 10'000, 65'536, -1, INT_MAX, INT_MIN};
+  const int small = random_below(rng, 300), step = random_below(rng, 7) - 3;
+  const int near = value > INT_MIN + 3 && value < INT_MAX - 3 ? value + step : 0;
+  const int numbers[] = {near, near, near, small, 0, 1, 36, 10'000, 65'536, -1, INT_MAX, INT_MIN};
   // Mostly near the old value: those changes are the ones that may be accepted.
   return rng.below(3) != 0 ? numbers[rng.below(5)] : pick(rng, numbers);
 }
@@ -58,7 +59,7 @@ inline void mutate_setup(Setup& setup, std::span<const std::string> phases, std:
         setup.board.resize(static_cast<std::size_t>(random_below(rng, 450)));
       break;
     case 6:
-      setup.current_player = rng.below(4) != 0 ? 1 - setup.current_player : mutated_number(setup.current_player, rng);
+      setup.current_player = rng.below(4) != 0 ? setup.current_player ^ 1 : mutated_number(setup.current_player, rng);
       break;
     case 7:
       if (rng.below(4) == 0) {  // all stones of one player leave
@@ -67,7 +68,7 @@ inline void mutate_setup(Setup& setup, std::span<const std::string> phases, std:
         break;
       }
       for (std::int8_t& cell : setup.board) cell = static_cast<std::int8_t>(-cell);
-      if (rng.below(4) != 0) setup.current_player = 1 - setup.current_player;
+      if (rng.below(4) != 0) setup.current_player ^= 1;
       break;
     case 8:
       setup.phase = !phases.empty() && rng.below(4) != 0 ? pick(rng, phases) : rng.below(2) != 0 ? "" : "MOVE\xff";
