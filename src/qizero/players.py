@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 
 from qizero.evaluator import Evaluator, make_evaluator
 from qizero.games import Game, State
-from qizero.search import CancelToken, PoolConfig, PositionSearch, SearchParams, SearchResult, make_search, search_states
+from qizero.search import (
+    CancelToken,
+    PoolConfig,
+    PositionSearch,
+    SearchParams,
+    SearchResult,
+    make_search,
+    search_states,
+)
 
 __all__ = ["Analysis", "CancelToken", "Player", "PlayerSpecError", "make_player"]
 
@@ -145,7 +153,12 @@ class SearchPlayer:
             on_progress(analysis_of(search.result(0)))
 
         results = search_states(
-            search, [state], self._evaluator, reuse_trees=True, cancel=cancel, on_progress=report if on_progress else None
+            search,
+            [state],
+            self._evaluator,
+            reuse_trees=True,
+            cancel=cancel,
+            on_progress=report if on_progress else None,
         )
         return analysis_of(results[0])
 
@@ -202,7 +215,9 @@ class PolicyPlayer:
             weights = np.exp(row[legal] - row[legal].max())
             policy[legal] = weights / weights.sum()
             action = int(policy.argmax()) if self._temperature <= 0 else draw(policy, self._temperature, self._rng)
-            analyses.append(unsearched_analysis(action, policy, (float(outcome[0]), float(outcome[1]), float(outcome[2]))))
+            analyses.append(
+                unsearched_analysis(action, policy, (float(outcome[0]), float(outcome[1]), float(outcome[2])))
+            )
         return analyses
 
 
@@ -301,7 +316,9 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
     if options.get("sims") == 0:
         return PolicyPlayer(spec, evaluator, seed=seed, temperature=temperature)
     params = SearchParams(
-        simulations=options.get("sims", 0 if "ms" in options else 200), milliseconds=options.get("ms", 0.0), early_stop=True
+        simulations=options.get("sims", 0 if "ms" in options else 200),
+        milliseconds=options.get("ms", 0.0),
+        early_stop=True,
     )
     leaves = options.get("leaves", 1)
     return SearchPlayer(
@@ -320,7 +337,12 @@ SIMS = whole(0, 1_000_000_000)
 KINDS: dict[str, Kind] = {
     "random": Kind({}, make_random),
     "rollout": Kind(
-        {"sims": whole(1, 1_000_000_000), "ms": number(1, 1e7), "temperature": number(0, 100), "threads": whole(1, 1024)},
+        {
+            "sims": whole(1, 1_000_000_000),
+            "ms": number(1, 1e7),
+            "temperature": number(0, 100),
+            "threads": whole(1, 1024),
+        },
         make_rollout,
     ),
     "zero": Kind(
@@ -352,7 +374,9 @@ def make_player(spec: str, game: Game, seed: int | None = None) -> Player:
         key, equals, text = item.partition("=")
         if not equals or key not in kind.options:
             allowed = ", ".join(kind.options) or "none"
-            raise PlayerSpecError(f"player {spec!r}: {item!r} is not an option; options of {name} (name=value): {allowed}")
+            raise PlayerSpecError(
+                f"player {spec!r}: {item!r} is not an option; options of {name} (name=value): {allowed}"
+            )
         if key in options:
             raise PlayerSpecError(f"player {spec!r}: {key} is given twice")
         try:

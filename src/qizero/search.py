@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from qizero._core import CancelToken, Game, Pool, PoolConfig, PositionSearch, SearchParams, SearchResult, State, new_search
+from qizero._core import (
+    CancelToken,
+    Game,
+    Pool,
+    PoolConfig,
+    PositionSearch,
+    SearchParams,
+    SearchResult,
+    State,
+    new_search,
+)
 
 if TYPE_CHECKING:
     from qizero.evaluator import Evaluator
