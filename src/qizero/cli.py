@@ -15,7 +15,8 @@ from qizero import __version__, results
 from qizero.bench import bench_env, bench_rollout
 from qizero.console import make_console, show_env, show_error, show_games, show_rollout
 from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
-from qizero.terminal import play_in_terminal
+from qizero.players import PlayerSpecError
+from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
 
 __all__ = ["main"]
 
@@ -98,11 +99,11 @@ def games(json: JsonOption = None) -> None:
 def play(
     game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Asked for if left out.")] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal.")] = False,
-    first: Annotated[str | None, typer.Option(metavar="PLAYER", help="Who begins: human or random.")] = None,
-    second: Annotated[str | None, typer.Option(metavar="PLAYER", help="Who plays second: human or random.")] = None,
+    first: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"Who begins; {HUMAN} if left out.")] = None,
+    second: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"Who plays second; {COMPUTER} if left out.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Repeats the computer's choices.")] = None,
 ) -> None:
-    """Play a game."""
+    """Play a game. A PLAYER is human or a player spec, such as random or rollout:sims=1000."""
     del terminal
     play_in_terminal(load_game(game) if game is not None else None, first, second, seed)
 
@@ -164,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         show_error(error.format_message())
         return 2
-    except (IllegalActionError, InvalidInputError) as error:
+    except (IllegalActionError, InvalidInputError, PlayerSpecError) as error:
         show_error(str(error))
         return 2
     except BrokenPipeError:
