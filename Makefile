@@ -23,7 +23,6 @@ endif
 
 # Directories are listed too: their time changes when a file comes or goes.
 CORE_SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find bindings cpp -not -path '*/tests*')
-PYTHON_DIRECTORIES := $(shell find src -type d -not -name __pycache__)
 CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
 .PHONY: help play test format stubs tree clean
@@ -64,13 +63,13 @@ $(VENV)/.tools: constraints.txt
 	@$(PIP_INSTALL) $(BUILD_TOOLS)
 	@touch $@
 
-$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES) $(PYTHON_DIRECTORIES)
+$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero …"
 	@$(PIP_INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PYTHON_DIRECTORIES)
+$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero and installing what its checks use …"
 	@$(PIP_INSTALL) --no-build-isolation --editable '.[train,openvino,dev]'

@@ -31,7 +31,7 @@ def session(name: str, lines: str, sides: tuple[str, str] = ("human", "human"), 
             raise EOFError from None
 
     try:
-        TerminalGame(load_game(name), sides, console, read_line, random.Random(7)).run()
+        TerminalGame(load_game(name), sides, console, read_line, seed=7).run()
     except EOFError:
         assert "quit" not in lines
     return output.getvalue()
@@ -107,7 +107,7 @@ def test_restart_and_sides() -> None:
     out = session("tictactoe", "sides random human\nsides\n9\n3\nsides x y\nsides human\nquit")
     assert "X Black 黑: random" in out
     assert "A number from 1 to 4" in out
-    assert "no player 'x'" in out
+    assert "there is no kind 'x'" in out
     assert "sides takes two players" in out
 
 

@@ -30,7 +30,7 @@ from qizero.evaluator import BackendError, EvaluationError, ModelFileError
 from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
 from qizero.ladder import play_ladder
 from qizero.players import PlayerSpecError, make_player
-from qizero.terminal import play_in_terminal
+from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
 
 if TYPE_CHECKING:
     from qizero.run import Run
@@ -116,11 +116,13 @@ def games(json: JsonOption = None) -> None:
 def play(
     game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Asked for if left out.")] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal.")] = False,
-    first: Annotated[str | None, typer.Option(metavar="PLAYER", help="Who begins: human or random.")] = None,
-    second: Annotated[str | None, typer.Option(metavar="PLAYER", help="Who plays second: human or random.")] = None,
+    first: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"Who begins; {HUMAN} if left out.")] = None,
+    second: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help=f"Who plays second; {COMPUTER} if left out.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Repeats the computer's choices.")] = None,
 ) -> None:
-    """Play a game."""
+    """Play a game. A PLAYER is human or a player spec, such as random or rollout:sims=1000."""
     del terminal
     play_in_terminal(load_game(game) if game is not None else None, first, second, seed)
 

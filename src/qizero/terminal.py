@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import sys
 import time
 from collections.abc import Callable
@@ -14,49 +13,41 @@ from rich.text import Text
 
 from qizero.board_drawing import COLOURED, PLAIN, SIDE_NAMES, draw_board, title_of, what_is_asked, who_won
 from qizero.console import make_console, option_text
-from qizero.games import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
+from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.players import Player, PlayerSpecError, make_player
 
-__all__ = ["TerminalGame", "check_player", "play_in_terminal"]
+__all__ = ["COMPUTER", "HUMAN", "TerminalGame", "play_in_terminal"]
 
 HUMAN = "human"
-PLAYERS = (HUMAN, "random")
+COMPUTER = "rollout:sims=1000"  # who plays where nobody else is named
 WATCH_SECONDS = 0.4  # between two moves of the computer, so that a person can follow
 HELP = """\
   a move   in the notation of the game
   hint     list the legal moves
   undo     take back your last move and what followed
   restart  begin again
-  sides    choose who plays; or say it: sides human random
+  sides    choose who plays; or say it, such as: sides human rollout:sims=1000
   help     this list
   quit     leave (so does the end of the input)"""
 
 ReadLine = Callable[[str], str]  # takes a prompt; raises EOFError at the end of the input
 
 
-def check_player(name: str) -> str:
-    """The name, or InvalidInputError if there is no such player."""
-    if name not in PLAYERS:
-        raise InvalidInputError(f"there is no player '{name}'; there are {', '.join(PLAYERS)}")
-    return name
-
-
-def choose_action(player: str, state: State, rng: random.Random) -> int:
-    """The computer's move."""
-    check_player(player)
-    return rng.choice(state.legal_actions())
-
-
 def play_in_terminal(game: Game | None, first: str | None, second: str | None, seed: int | None) -> None:
-    """Play until the person leaves or the input ends; what is not given is asked for or has its default."""
-    sides = check_player(first or HUMAN), check_player(second or "random")
+    """Play until the person leaves or the input ends.
+
+    `first` and `second` are `human` or the spec of a player. What is not given is asked for or has its default.
+    Raises PlayerSpecError.
+    """
     console = make_console()
     read_line = _line_reader(console)
+    sides = (first or HUMAN, second or COMPUTER)
     try:
         if game is None:
             game = _ask_game(console, read_line)
             if first is None and second is None:
                 sides = _ask_sides(console, read_line)
-        TerminalGame(game, sides, console, read_line, random.Random(seed)).run()
+        TerminalGame(game, sides, console, read_line, seed).run()
     except (EOFError, KeyboardInterrupt):
         console.print("\nGoodbye. 再见")
 
@@ -65,16 +56,20 @@ class TerminalGame:
     """One game, its sides, and the loop that shows it and obeys the person."""
 
     def __init__(
-        self, game: Game, sides: tuple[str, str], console: Console, read_line: ReadLine, rng: random.Random
+        self, game: Game, sides: tuple[str, str], console: Console, read_line: ReadLine, seed: int | None
     ) -> None:
         self.state = game.new_initial_state()
-        self.sides = sides
+        self._seed = seed
+        self._players = self._make_players(sides)
         self._movers: list[int] = []  # who made each action of the state's history
         self._console = console
         self._read_line = read_line
-        self._rng = rng
         self._messages: list[str] = []  # shown with the board the next time
         self._shown: str | None = None  # what was last printed where nothing is drawn over
+
+    def _make_players(self, sides: tuple[str, str]) -> list[Player | None]:
+        """A player for each side, None for a person."""
+        return [None if side == HUMAN else make_player(side, self.state.game, self._seed) for side in sides]
 
     def run(self) -> None:
         """Goes on until the person quits; EOFError at the end of the input."""
@@ -125,13 +120,14 @@ class TerminalGame:
 
     def _let_the_computer_play(self) -> None:
         while not self.state.is_terminal():
-            player = self.sides[self.state.current_player()]
-            if player == HUMAN:
+            player = self._players[self.state.current_player()]
+            if player is None:
                 return
-            if self._console.is_terminal and HUMAN not in self.sides:
+            if self._console.is_terminal:
                 self._show()
-                time.sleep(WATCH_SECONDS)
-            self._apply(choose_action(player, self.state, self._rng))
+                if None not in self._players:
+                    time.sleep(WATCH_SECONDS)
+            self._apply(player.choose(self.state))
 
     def _hint(self) -> str:
         if self.state.is_terminal():
@@ -142,7 +138,7 @@ class TerminalGame:
     def _undo(self) -> None:
         """Back to the last position in which a person had to move."""
         for ply in reversed(range(len(self._movers))):
-            if self.sides[self._movers[ply]] == HUMAN or HUMAN not in self.sides:
+            if self._players[self._movers[ply]] is None or None not in self._players:
                 self._rewind(ply)
                 return
         self._messages.append("There is nothing to take back.")
@@ -159,12 +155,12 @@ class TerminalGame:
         try:
             match names:
                 case []:
-                    self.sides = _ask_sides(self._console, self._read_line)
+                    self._players = self._make_players(_ask_sides(self._console, self._read_line))
                 case [first, second]:
-                    self.sides = check_player(first), check_player(second)
+                    self._players = self._make_players((first, second))
                 case _:
-                    raise InvalidInputError("sides takes two players, such as: sides human random")
-        except InvalidInputError as error:
+                    raise PlayerSpecError("sides takes two players, such as: sides human random")
+        except PlayerSpecError as error:
             self._messages.append(str(error))
 
     def _show(self) -> None:
@@ -198,7 +194,8 @@ class TerminalGame:
         """Lines of rich's markup about the game and whose turn it is."""
         state = self.state
         lines = [f"[bold]{title_of(state.game)}[/bold]"]
-        for player, name in enumerate(self.sides):
+        for player, chooser in enumerate(self._players):
+            name = HUMAN if chooser is None else chooser.name
             arrow = "→" if state.current_player() == player else " "
             lines.append(f"{arrow} {_stone(player, self._console)} {_side_name(player)}: {name}")
         if state.history():
@@ -263,7 +260,7 @@ def _ask_game(console: Console, read_line: ReadLine) -> Game:
 
 
 def _ask_sides(console: Console, read_line: ReadLine) -> tuple[str, str]:
-    choices = ((HUMAN, "random"), ("random", HUMAN), (HUMAN, HUMAN), ("random", "random"))
+    choices = ((HUMAN, COMPUTER), (COMPUTER, HUMAN), (HUMAN, HUMAN), (COMPUTER, COMPUTER))
     words = ("you begin 你先", "the computer begins 电脑先", "two people 两人对弈", "watch the computer 看电脑下")
     console.print("[bold]Who plays? 谁来下？[/bold]")
     for number, choice in enumerate(words, start=1):
