@@ -9,7 +9,6 @@ This module needs torch (the `train` extra); playing a network does not, see `ev
 from __future__ import annotations
 
 import copy
-import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.files import write_atomically
 from qizero.games import Game, list_games, load_game
 from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
 
@@ -101,10 +101,12 @@ def combine_place_move_select(maps: Tensor) -> Tensor:
     place[cell]; source[cell] + place[neighbour] for the directions up, down, left, right; select[cell].
     """
     place, source, select = maps.unbind(1)
-    up = F.pad(source[:, 1:, :] + place[:, :-1, :], (0, 0, 1, 0), value=OFF_BOARD_LOGIT)
-    down = F.pad(source[:, :-1, :] + place[:, 1:, :], (0, 0, 0, 1), value=OFF_BOARD_LOGIT)
-    left = F.pad(source[:, :, 1:] + place[:, :, :-1], (1, 0), value=OFF_BOARD_LOGIT)
-    right = F.pad(source[:, :, :-1] + place[:, :, 1:], (0, 1), value=OFF_BOARD_LOGIT)
+    off_row = place[:, :1, :] * 0 + OFF_BOARD_LOGIT  # of the board's own width, without asking for its size
+    off_column = place[:, :, :1] * 0 + OFF_BOARD_LOGIT
+    up = torch.cat([off_row, source[:, 1:, :] + place[:, :-1, :]], dim=1)
+    down = torch.cat([source[:, :-1, :] + place[:, 1:, :], off_row], dim=1)
+    left = torch.cat([off_column, source[:, :, 1:] + place[:, :, :-1]], dim=2)
+    right = torch.cat([source[:, :, :-1] + place[:, :, 1:], off_column], dim=2)
     moves = torch.stack([up, down, left, right], dim=3)
     return torch.cat([place.flatten(1), moves.flatten(1), select.flatten(1)], dim=1)
 
@@ -245,12 +247,7 @@ def export_onnx(network: Network, path: str | Path, game: Game) -> None:
     for shape in shapes:
         _check_export(data, exported, (network.num_planes, *shape))
 
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_atomically(path, data)
 
 
 def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:
