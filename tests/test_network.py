@@ -92,7 +92,7 @@ def test_every_game_has_a_network(name: str) -> None:
     [
         (PolicyKind.CELLS, lambda h, w: h * w),
         (PolicyKind.CELLS_AND_PASS, lambda h, w: h * w + 1),
-        (PolicyKind.COLUMNS, lambda h, w: w),  # noqa: ARG005
+        (PolicyKind.COLUMNS, lambda h, w: w),
         (PolicyKind.PLACE_MOVE_SELECT, lambda h, w: 6 * h * w),
     ],
 )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from qizero.games import Game
 from qizero.onnx_file import ModelFileError, read_onnx_file
+from qizero.results import available_cores
 from qizero.runtimes import (
     BackendError,
     GameNetwork,
@@ -24,7 +25,6 @@ from qizero.runtimes import (
     OnnxRuntimeEvaluator,
     OpenVinoEvaluator,
     TorchEvaluator,
-    available_cores,
     is_installed,
 )
 

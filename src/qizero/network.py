@@ -101,10 +101,12 @@ def combine_place_move_select(maps: Tensor) -> Tensor:
     place[cell]; source[cell] + place[neighbour] for the directions up, down, left, right; select[cell].
     """
     place, source, select = maps.unbind(1)
-    up = F.pad(source[:, 1:, :] + place[:, :-1, :], (0, 0, 1, 0), value=OFF_BOARD_LOGIT)
-    down = F.pad(source[:, :-1, :] + place[:, 1:, :], (0, 0, 0, 1), value=OFF_BOARD_LOGIT)
-    left = F.pad(source[:, :, 1:] + place[:, :, :-1], (1, 0), value=OFF_BOARD_LOGIT)
-    right = F.pad(source[:, :, :-1] + place[:, :, 1:], (0, 1), value=OFF_BOARD_LOGIT)
+    off_row = place[:, :1, :] * 0 + OFF_BOARD_LOGIT  # of the board's own width, without asking for its size
+    off_column = place[:, :, :1] * 0 + OFF_BOARD_LOGIT
+    up = torch.cat([off_row, source[:, 1:, :] + place[:, :-1, :]], dim=1)
+    down = torch.cat([source[:, :-1, :] + place[:, 1:, :], off_row], dim=1)
+    left = torch.cat([off_column, source[:, :, 1:] + place[:, :, :-1]], dim=2)
+    right = torch.cat([source[:, :, :-1] + place[:, :, 1:], off_column], dim=2)
     moves = torch.stack([up, down, left, right], dim=3)
     return torch.cat([place.flatten(1), moves.flatten(1), select.flatten(1)], dim=1)
 

@@ -6,7 +6,6 @@ Thread counts are explicit. Threads that wait do not spin: the search needs the 
 from __future__ import annotations
 
 import importlib.util
-import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ __all__ = [
     "OnnxRuntimeEvaluator",
     "OpenVinoEvaluator",
     "TorchEvaluator",
-    "available_cores",
     "is_installed",
 ]
 
@@ -50,11 +48,6 @@ def require(package: str, purpose: str) -> None:
         extra = PACKAGES[package]
         command = f'pip install "qizero[{extra}]"' if extra else f"pip install {package}"
         raise BackendError(f"{purpose} needs the package {package}, which is not installed: {command}")
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
