@@ -1,0 +1,150 @@
+"""Rows say what happened: planes, policies and results of the games that they come from, in every symmetry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from qizero._core import PoolConfig, SearchParams, SelfPlayParams, new_selfplay
+from qizero.evaluator import HashEvaluator
+from qizero.games import Game, load_game
+from qizero.replay import ChunkError, RowDecoder, Window, read_chunk, row_dtype, write_chunk
+
+GAMES = ["tictactoe", "connect4", "othello", "gomoku(size=7)", "gomoku(size=6,rule=renju)", "liuzhou(max_steps=60)"]
+
+
+def play(game: Game, games: int, **values: Any) -> tuple[NDArray[Any], list[dict[str, Any]]]:
+    """At least so many games with the hash evaluator, and their rows."""
+    params = SelfPlayParams(SearchParams(simulations=8, noise_epsilon=0.25), play_on_share=0.5, **values)
+    selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3), params)
+    evaluator = HashEvaluator(game)
+    parts, played = [], []
+    while len(played) < games:
+        selfplay.submit(*evaluator.evaluate(selfplay.collect()))
+        parts.append(selfplay.take_rows())
+        played += selfplay.take_games()
+    return np.concatenate(parts).view(row_dtype(game)), played
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_rows_are_the_positions_of_their_games(spec: str) -> None:
+    game = load_game(spec)
+    rows, games = play(game, 10, random_opening_share=0.5, random_plies=3)
+    batch = RowDecoder(game).decode(rows)
+    row = 0
+    for played in games:
+        state = game.new_initial_state()
+        last = len(played["actions"])
+        recorded = last - played["opening_plies"] + (played["end"] == "proven")
+        for ply in range(last + 1):
+            if played["opening_plies"] <= ply < played["opening_plies"] + recorded:
+                np.testing.assert_array_equal(batch.planes[row], state.observation_tensor())
+                legal = np.zeros(game.num_actions, bool)
+                legal[state.legal_actions()] = True
+                assert batch.policy[row][~legal].sum() == 0
+                assert batch.policy[row].sum() == pytest.approx(1, abs=1e-4)
+                sign = 1 if state.current_player() == 0 else -1
+                assert batch.outcome[row][0] - batch.outcome[row][2] == pytest.approx(sign * played["value"])
+                assert batch.outcome[row].sum() == pytest.approx(1)
+                assert batch.root[row].sum() == pytest.approx(1, abs=1e-5)
+                assert batch.plies_left[row] == last - ply
+                row += 1
+            if ply < last:
+                state.apply_action(played["actions"][ply])
+        if played["end"] == "played out":
+            assert state.is_terminal()
+            assert state.returns()[0] == played["value"]
+    assert row == len(rows)
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_symmetries_move_planes_and_policy_together(spec: str) -> None:
+    game = load_game(spec)
+    rows, _ = play(game, 2)
+    decoder = RowDecoder(game)
+    plain = decoder.decode(rows)
+    seen = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        turned = decoder.decode(rows, rng)
+        symmetries = np.random.default_rng(seed).integers(game.num_symmetries, size=len(rows))
+        for i in range(min(len(rows), 20)):
+            symmetry = int(symmetries[i])
+            seen.add(symmetry)
+            state = game.new_initial_state()
+            for action in range(game.num_actions):
+                moved = state.transform_action(action, symmetry)
+                assert turned.policy[i, moved] == plain.policy[i, action]
+            assert sorted(turned.planes[i].reshape(-1)) == sorted(plain.planes[i].reshape(-1))
+    assert len(seen) == game.num_symmetries
+
+
+def test_planes_of_a_symmetry_are_the_planes_of_the_transformed_state() -> None:
+    game = load_game("gomoku(size=7)")
+    rows, games = play(game, 3)
+    decoder = RowDecoder(game)
+    rng = np.random.default_rng(5)
+    symmetries = np.random.default_rng(5).integers(8, size=len(rows))
+    turned = decoder.decode(rows, rng)
+    state = game.new_initial_state()
+    for ply, action in enumerate(games[0]["actions"]):
+        np.testing.assert_array_equal(turned.planes[ply], state.transformed(int(symmetries[ply])).observation_tensor())
+        state.apply_action(action)
+
+
+def test_limit_values_soften_draws_by_limit() -> None:
+    game = load_game("liuzhou(max_steps=60)")
+    rows, games = play(game, 20, limit_value_share=1.0)
+    drawn = [played for played in games if played["value"] == 0]
+    assert drawn, "the test needs games that end at the limit"
+    outcomes = RowDecoder(game).decode(rows).outcome
+    assert ((outcomes > 0) & (outcomes < 1)).any()
+    assert np.allclose(outcomes.sum(axis=1), 1)
+
+
+def test_chunks_come_back_as_they_were_written(tmp_path: Path) -> None:
+    game = load_game("connect4")
+    rows, _ = play(game, 3)
+    write_chunk(tmp_path / "a.rows", game, rows)
+    assert read_chunk(tmp_path / "a.rows", game).tobytes() == rows.tobytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.rows"]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "header", "other game"])
+def test_damaged_chunks_are_refused_with_their_name(tmp_path: Path, damage: str) -> None:
+    game = load_game("connect4")
+    rows, _ = play(game, 2)
+    path = tmp_path / "a.rows"
+    write_chunk(path, game, rows)
+    data = path.read_bytes()
+    middle = len(data) * 2 // 3
+    path.write_bytes(
+        {
+            "truncated": data[:-5],
+            "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "empty": b"",
+            "header": b"{}" + data,
+            "other game": data.replace(b'"connect4"', b'"othello"', 1),
+        }[damage]
+    )
+    with pytest.raises(ChunkError, match=r"a\.rows"):
+        read_chunk(path, game)
+
+
+def test_the_window_keeps_the_newest_rows() -> None:
+    game = load_game("tictactoe")
+    rows, _ = play(game, 60)
+    rows = rows[:200]
+    window = Window(game)
+    for cycle in range(1, 11):
+        oldest = window.add(cycle, rows, keep_rows=500)
+    assert len(window) == 600
+    assert oldest == 8
+    assert window.cycles() == [8, 9, 10]
+    batch = window.sample(64, np.random.default_rng(1))
+    assert batch.planes.shape == (64, 2, 3, 3)
+    assert set(np.unique(batch.planes)) <= {0.0, 1.0}

@@ -1,0 +1,222 @@
+"""Training runs: they learn, they resume exactly, they survive being killed and damaged files."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qizero.arena import play_match
+from qizero.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    list_checkpoints,
+    load_checkpoint,
+    load_newest,
+    save_checkpoint,
+)
+from qizero.config import TrainConfig, load_config
+from qizero.events import Events
+from qizero.games import load_game
+from qizero.players import make_player
+from qizero.run import Run, RunError
+
+torch = pytest.importorskip("torch")
+
+SMALL = (
+    "run.network=8x1",
+    "run.threads=1",
+    "run.backend=onnxruntime",
+    "run.seed=5",
+    "selfplay.slots=16",
+    "selfplay.simulations=8",
+    "selfplay.final_simulations=8",
+    "replay.rows_per_cycle=200",
+    "training.batch=32",
+    "evaluation.enabled=false",
+)
+
+
+def small_config(cycles: int, *more: str) -> TrainConfig:
+    return load_config("tictactoe", None, [*SMALL, f"run.cycles={cycles}", *more])
+
+
+def run_cycles(
+    directory: Path, config: TrainConfig, stop_after: int | None = None
+) -> tuple[Run, list[tuple[str, Any]]]:
+    seen: list[tuple[str, Any]] = []
+    events = Events()
+    events.subscribe(lambda name, values: seen.append((name, values)))
+    run = Run(directory, config, events)
+    run.open()
+
+    def after_cycle(run: Run) -> None:
+        run.stop = run.cycle == stop_after
+
+    run.train(after_cycle)
+    return run, seen
+
+
+def weights(directory: Path) -> Checkpoint:
+    return load_checkpoint(list_checkpoints(directory / "checkpoints")[-1])
+
+
+def assert_same(a: Checkpoint, b: Checkpoint) -> None:
+    assert a.cycle == b.cycle
+    assert a.tensors.keys() == b.tensors.keys()
+    for name, tensor in a.tensors.items():
+        assert torch.equal(tensor, b.tensors[name]), name
+    assert a.blobs == b.blobs
+    ignored = ("seconds",)
+    assert {k: v for k, v in a.state.items() if k not in ignored} == {
+        k: v for k, v in b.state.items() if k not in ignored
+    }
+
+
+def test_the_whole_loop_and_its_directory(tmp_path: Path) -> None:
+    run, seen = run_cycles(tmp_path, small_config(3))
+    assert run.finished()
+    assert run.cycle == 3
+    assert [values["cycle"] for name, values in seen if name == "cycle"] == [1, 2, 3]
+    metrics = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["cycle"] for line in metrics] == [1, 2, 3]
+    assert metrics[-1]["rows"] >= 600
+    assert metrics[-1]["loss"]["total"] > 0
+    # reuse: rows learnt from per new row, held to its setting
+    learnt = metrics[-1]["steps"] * run.config.training.batch
+    assert learnt / metrics[-1]["rows"] == pytest.approx(run.config.training.reuse, rel=0.1)
+    assert (tmp_path / "nets" / "current.onnx").exists()
+    first_game = (tmp_path / "games" / "000001-0.txt").read_text().splitlines()[1].split()
+    assert first_game[0] in ("+1", "+0", "-1")
+    state = load_game("tictactoe").new_initial_state()
+    for word in first_game[2:]:
+        if word != "|":
+            state.apply_action(state.string_to_action(word))
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path) -> None:
+    run_cycles(tmp_path / "whole", small_config(4))
+    run_cycles(tmp_path / "parts", small_config(4), stop_after=1)
+    run_cycles(tmp_path / "parts", small_config(4), stop_after=3)
+    _, seen = run_cycles(tmp_path / "parts", small_config(4))
+    assert seen[0][0] == "resumed"
+    assert_same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+    assert (tmp_path / "whole" / "nets" / "current.onnx").read_bytes() == (
+        tmp_path / "parts" / "nets" / "current.onnx"
+    ).read_bytes()
+
+
+def test_another_network_or_game_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(1))
+    with pytest.raises(RunError, match="run.network"):
+        run_cycles(tmp_path, small_config(2, "run.network=16x1"))
+
+
+def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    cycles, kills = 4, 6
+    run_cycles(tmp_path / "whole", small_config(cycles))
+    script = (
+        "import sys; from pathlib import Path; from qizero.config import load_config; from qizero.events import Events; "
+        "from qizero.run import Run; run = Run(Path(sys.argv[1]), load_config('tictactoe', None, sys.argv[2:]), Events()); "
+        "run.open(); run.train()"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "killed"), *SMALL, f"run.cycles={cycles}"]
+    rng = random.Random(1)
+    for _ in range(kills):
+        process = subprocess.Popen(command)
+        marker = tmp_path / "killed" / "replay"
+        deadline = time.monotonic() + 60
+        while not marker.exists() and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(rng.uniform(0, 1.5))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True, timeout=120)
+    assert_same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
+
+
+@pytest.mark.parametrize("damage", ["weights", "state", "games", "missing"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_used(tmp_path: Path, damage: str) -> None:
+    run_cycles(tmp_path, small_config(3), stop_after=2)
+    newest = list_checkpoints(tmp_path / "checkpoints")[-1]
+    name = {"weights": "weights.safetensors", "state": "state.json", "games": "games-0.bin", "missing": "games-0.bin"}[
+        damage
+    ]
+    path = newest / name
+    if damage == "missing":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(bytes(data))
+    run, seen = run_cycles(tmp_path, small_config(3))
+    assert run.cycle == 3
+    warnings = [values["text"] for kind, values in seen if kind == "warning"]
+    assert any(newest.name in text for text in warnings)
+    assert ("resumed", 1) in [(kind, values.get("cycle")) for kind, values in seen]
+
+
+def test_without_any_sound_checkpoint_it_says_so(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(2), stop_after=1)
+    for path in list_checkpoints(tmp_path / "checkpoints"):
+        (path / "state.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="none of the 1 checkpoints"):
+        load_newest(tmp_path / "checkpoints", lambda text: None)
+
+
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors = {"a": torch.zeros(10)}
+    save_checkpoint(tmp_path, Checkpoint(1, {}, tensors, {"games-0.bin": b"x"}))
+
+    def no_space(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(tmp_path, Checkpoint(2, {}, tensors, {"games-0.bin": b"x"}))
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["c000001"]
+    assert load_checkpoint(tmp_path / "c000001").cycle == 1
+
+
+def test_a_damaged_chunk_is_left_out(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(3), stop_after=2)
+    chunk = sorted((tmp_path / "replay").iterdir())[0]
+    chunk.write_bytes(chunk.read_bytes()[:-3])
+    run, seen = run_cycles(tmp_path, small_config(3))
+    assert run.cycle == 3
+    assert any(chunk.name in values["text"] for name, values in seen if name == "warning")
+
+
+def test_it_learns(tmp_path: Path) -> None:
+    """After a small fixed budget the network beats its untrained self."""
+    config = load_config(
+        "tictactoe",
+        None,
+        [
+            *SMALL,
+            "run.network=16x1",
+            "run.cycles=12",
+            "replay.rows_per_cycle=1000",
+            "selfplay.simulations=24",
+            "training.batch=64",
+        ],
+    )
+    run, _ = run_cycles(tmp_path, config, stop_after=1)
+    shutil.copy(tmp_path / "nets" / "c000001.onnx", tmp_path / "young.onnx")
+    run, _ = run_cycles(tmp_path, config)
+    game = load_game("tictactoe")
+    trained = make_player(f"zero:net={tmp_path / 'nets' / 'current.onnx'},sims=0", game, seed=1)
+    young = make_player(f"zero:net={tmp_path / 'young.onnx'},sims=0", game, seed=2)
+    result = play_match(game, trained, young, 100, seed=1, opening_plies=2)
+    assert result.score > 0.6, result
+    assert run.finished()
