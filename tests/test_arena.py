@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from qizero.arena import Sprt, elo_interval, elo_of_score, play_match, random_opening, rate, score_of_elo
+from qizero.arena import GameRecord, Sprt, elo_interval, elo_of_score, play_match, random_opening, rate, score_of_elo
 from qizero.games import State, list_games, load_game
 from qizero.players import Player, RandomPlayer, make_player
 
@@ -27,7 +27,7 @@ class FirstAction(RandomPlayer):
 
 def test_both_games_of_a_pair_have_one_opening_and_swapped_sides() -> None:
     game = load_game("connect4")
-    records = []
+    records: list[GameRecord] = []
     first: Player = make_player("random", game, seed=1)
     second: Player = make_player("random", game, seed=2)
     play_match(game, first, second, 20, seed=3, on_game=records.append)
@@ -65,7 +65,7 @@ def test_the_same_seed_plays_the_same_match(row: object) -> None:
     game = load_game(getattr(row, "id"))  # noqa: B009
     matches = []
     for _ in range(2):
-        records = []
+        records: list[GameRecord] = []
         play_match(
             game,
             make_player("random", game, seed=1),

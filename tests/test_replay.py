@@ -22,7 +22,8 @@ def play(game: Game, games: int, **values: Any) -> tuple[NDArray[Any], list[dict
     params = SelfPlayParams(SearchParams(simulations=8, noise_epsilon=0.25), play_on_share=0.5, **values)
     selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3), params)
     evaluator = HashEvaluator(game)
-    parts, played = [], []
+    parts: list[NDArray[np.uint8]] = []
+    played: list[dict[str, Any]] = []
     while len(played) < games:
         selfplay.submit(*evaluator.evaluate(selfplay.collect()))
         parts.append(selfplay.take_rows())

@@ -117,7 +117,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path) -
 
 def test_another_network_or_game_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     run_cycles(tmp_path, small_config(1))
-    with pytest.raises(RunError, match="run.network"):
+    with pytest.raises(RunError, match=r"run\.network"):
         run_cycles(tmp_path, small_config(2, "run.network=16x1"))
 
 
@@ -125,8 +125,9 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: P
     cycles, kills = 4, 6
     run_cycles(tmp_path / "whole", small_config(cycles))
     script = (
-        "import sys; from pathlib import Path; from qizero.config import load_config; from qizero.events import Events; "
-        "from qizero.run import Run; run = Run(Path(sys.argv[1]), load_config('tictactoe', None, sys.argv[2:]), Events()); "
+        "import sys; from pathlib import Path; from qizero.config import load_config; "
+        "from qizero.events import Events; from qizero.run import Run; "
+        "run = Run(Path(sys.argv[1]), load_config('tictactoe', None, sys.argv[2:]), Events()); "
         "run.open(); run.train()"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "killed"), *SMALL, f"run.cycles={cycles}"]
@@ -190,7 +191,7 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pyte
 
 def test_a_damaged_chunk_is_left_out(tmp_path: Path) -> None:
     run_cycles(tmp_path, small_config(3), stop_after=2)
-    chunk = sorted((tmp_path / "replay").iterdir())[0]
+    chunk = min((tmp_path / "replay").iterdir())
     chunk.write_bytes(chunk.read_bytes()[:-3])
     run, seen = run_cycles(tmp_path, small_config(3))
     assert run.cycle == 3

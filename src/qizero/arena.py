@@ -18,6 +18,7 @@ from qizero.players import Player
 
 __all__ = ["GameRecord", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
 
+PRIOR_PAIRS, PRIOR_VARIANCE = 8, 0.125
 ELO_LIMIT = 1200.0  # a player that always wins is at least this much better than it can be measured to be
 
 
@@ -65,10 +66,11 @@ class Sprt:
     def llr(self, pair_scores: Sequence[float]) -> float:
         """Log-likelihood ratio; `pair_scores` are mean scores of pairs, each 0, 0.25, 0.5, 0.75 or 1."""
         n = len(pair_scores)
-        if n < 2:
+        if n == 0:
             return 0.0
         mean = float(np.mean(pair_scores))
-        variance = max(float(np.var(pair_scores)), 1e-3)
+        # The scatter of the first pairs says little: it is mixed with that of pairs of even games without draws.
+        variance = (n * float(np.var(pair_scores)) + PRIOR_PAIRS * PRIOR_VARIANCE) / (n + PRIOR_PAIRS)
         s0, s1 = score_of_elo(self.elo0), score_of_elo(self.elo1)
         return n * (s1 - s0) * (2 * mean - s0 - s1) / (2 * variance)
 
