@@ -18,21 +18,43 @@ Board = npt.NDArray[np.int8]
 
 NO_FOUL = "none"
 FOUL_NAMES = {0: NO_FOUL, 1: "double three", 2: "double four", 3: "overline"}
-SIZES = (6, 9, 13, 15, 15, 15, 15, 20)
+UNLIMITED = 1000
+SIZES = (6, 8, 10, 12, 15, 15, 15, 20)
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
-class TracingChecker(ForbidChecker):  # type: ignore[misc]
-    """The package's checker, used for all points of one board; tells what the recursion did."""
+class QuickLine(ForbidChecker.Line):  # type: ignore[misc]
+    """The package copies its lines deeply although it replaces them whole; a flat copy does and is much faster."""
 
-    def __init__(self, board: list[list[int]]) -> None:
-        super().__init__(board, 0, 0)
-        self.depth = self.deepest = self.threes = 0
+    def __deepcopy__(self, _: object) -> QuickLine:
+        twin = QuickLine()
+        twin.x, twin.p = self.x, self.p
+        return twin
 
-    def foul_at(self, row: int, column: int) -> str:
-        """The foul of a black stone at an empty point; sets `deepest` and `threes` for this point."""
-        self.depth = self.deepest = self.threes = 0
+
+class PackageChecker(ForbidChecker):  # type: ignore[misc]
+    """The package's checker, for all points of one board, with a limit to its recursion if wanted."""
+
+    Line = QuickLine
+
+    def __init__(self, board: Board) -> None:
+        super().__init__([[2 if cell < 0 else int(cell) for cell in row] for row in board], 0, 0)
+        self.limit = UNLIMITED
+        self.depth = self.deepest = 0  # stones put down
+        self.threes = 0  # at the point itself, whether they count or not
+
+    def foul_at(self, row: int, column: int, limit: int = UNLIMITED) -> str:
+        """The foul of a black stone at an empty point. With `limit` stones put down, every three counts."""
+        self.limit, self.depth, self.deepest, self.threes = limit, 0, 0, 0
         return FOUL_NAMES[self.foulr(row, column, 0)]
+
+    def levels_needed(self, row: int, column: int) -> int:
+        """The smallest limit from which on the answer is right; 1 when threes need not be verified."""
+        foul = self.foul_at(row, column)
+        limit = self.deepest
+        while limit > 1 and self.foul_at(row, column, limit - 1) == foul:
+            limit -= 1
+        return limit
 
     def foulr(self, x: int, y: int, five: int) -> int:
         self.depth += 1
@@ -42,8 +64,9 @@ class TracingChecker(ForbidChecker):  # type: ignore[misc]
         return result
 
     def A3(self, l: Any, f: Callable[[int], int]) -> bool:  # noqa: E741, N802
-        self.threes += self.depth == 1 and bool(l.A3(self.N))
-        return bool(super().A3(l, f))
+        exists = bool(l.A3(self.N))
+        self.threes += self.depth == 1 and exists
+        return exists if self.depth >= self.limit else bool(super().A3(l, f))
 
 
 @dataclass
@@ -54,7 +77,7 @@ class Tally:
     points: int = 0
     fouls: Counter[str] = field(default_factory=Counter)
     pseudo_double_threes: int = 0  # two or more threes of which at most one counts: no foul, by recursion only
-    stones_tried: Counter[int] = field(default_factory=Counter)  # to judge a point: 1 without recursion
+    levels_needed: Counter[int] = field(default_factory=Counter)  # of recursion, at points with two threes or more
     mismatches: list[str] = field(default_factory=list)
 
 
@@ -79,14 +102,14 @@ def dense_board(rng: random.Random, size: int) -> Board:
     No colour has five in a row, and the counts are equal, so that it is a position of the game.
     """
     board = np.zeros((size, size), np.int8)
-    side = rng.randint(min(size, 6), min(size, 12))
+    side = rng.randint(6, min(size, 11))
     top, left = rng.randint(0, size - side), rng.randint(0, size - side)
     crowd = [(r, c) for r in range(top, top + side) for c in range(left, left + side)]
     outside = [(r, c) for r in range(size) for c in range(size) if (r, c) not in set(crowd)]
     rng.shuffle(crowd)
     rng.shuffle(outside)
-    black = int(len(crowd) * rng.uniform(0.15, 0.45))
-    white_inside = int(black * rng.uniform(0.0, 0.6))
+    black = int(len(crowd) * rng.uniform(0.15, 0.4))
+    white_inside = int(black * max(0.0, rng.uniform(-0.3, 0.6)))
     counts = {1: 0, -1: 0}
 
     def put(cell: tuple[int, int], owner: int) -> None:
@@ -119,14 +142,15 @@ def compare_board(board: Board, tally: Tally) -> None:
     size = len(board)
     state = qizero.load_game("gomoku", size=size, rule="renju").state_from_board(board, 0)
     ours = state.forbidden_actions()
-    checker = TracingChecker([[2 if cell < 0 else int(cell) for cell in row] for row in board])
+    checker = PackageChecker(board)
     theirs = {}
     empty = [int(action) for action in np.flatnonzero(board == 0)]
     for action in empty:
         foul = checker.foul_at(action // size, action % size)
         tally.fouls[foul] += 1
         tally.pseudo_double_threes += foul == NO_FOUL and checker.threes >= 2
-        tally.stones_tried[checker.deepest] += 1
+        if checker.threes >= 2:
+            tally.levels_needed[checker.levels_needed(action // size, action % size)] += 1
         if foul != NO_FOUL:
             theirs[action] = foul
     tally.boards += 1
