@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-import qizero
 from qizero.games import Game
+from qizero.version import __version__
 
 __all__ = ["NetworkConfig", "NetworkMetadata", "PolicyKind", "policy_kind"]
 
@@ -113,7 +113,7 @@ class NetworkMetadata:
     def of(cls, game: Game, network: NetworkConfig) -> NetworkMetadata:
         """What to write into a file that plays `game`."""
         planes = (*game.cell_planes, *game.scalar_planes)
-        return cls(str(game), game.rules_version, planes, network, qizero.__version__)
+        return cls(str(game), game.rules_version, planes, network, __version__)
 
     def to_text(self) -> str:
         """As JSON, for the file."""

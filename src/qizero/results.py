@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import qizero
 from qizero.files import write_atomically
+from qizero.version import __version__
 
 __all__ = ["STDOUT", "check_result_path", "provenance", "write_result"]
 
@@ -26,7 +26,7 @@ def provenance(*, seed: int | None, options: Mapping[str, Any], packages: tuple[
 
     `packages` names the installed packages, besides numpy, that the figures depend on.
     """
-    versions = {"qizero": qizero.__version__, "python": platform.python_version()}
+    versions = {"qizero": __version__, "python": platform.python_version()}
     for package in ("numpy", *packages):
         versions[package] = metadata.version(package)
     return {
