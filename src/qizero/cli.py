@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qizero import __version__, results
+from qizero import results
 from qizero.arena import Sprt, play_match
 from qizero.bench import bench_env, bench_rollout
 from qizero.config import ConfigError, load_config
@@ -31,6 +31,7 @@ from qizero.games import Game, IllegalActionError, InvalidInputError, list_games
 from qizero.ladder import play_ladder
 from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
+from qizero.version import __version__
 
 if TYPE_CHECKING:
     from qizero.run import Run
