@@ -42,7 +42,8 @@ void states_obey_every_law() {
     for (int sampled = 0; sampled < 40; ++sampled)
       play_random_game(game, rng, [&](const AnyState& state) {
         check_legal_actions(state);
-        if (rng.below(16) == 0) check_state(state, a_few, rng);
+        // Ever more rarely, since what a check costs grows with the history.
+        if (rng.below(8 + static_cast<std::uint32_t>(state.history().size()) / 2) == 0) check_state(state, a_few, rng);
       });
   });
 }
@@ -51,7 +52,9 @@ void random_actions_are_uniform() {
   for_every_game([](const AnyGame& game, Rng& rng) {
     for (int sampled = 0; sampled < 6; ++sampled)
       play_random_game(game, rng, [&](const AnyState& state) {
-        if (state.outcome() == Outcome::ongoing && rng.below(12) == 0) check_random_action_is_uniform(state, rng);
+        if (state.outcome() == Outcome::ongoing &&
+            rng.below(8 + static_cast<std::uint32_t>(state.history().size()) / 2) == 0)
+          check_random_action_is_uniform(state, rng);
       });
   });
 }
