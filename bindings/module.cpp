@@ -4,10 +4,12 @@
 namespace nb = nanobind;
 
 void bind_games(nb::module_& module);
+void bind_network(nb::module_& module);
 void bind_search(nb::module_& module);
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of qizero.";
   bind_games(module);
   bind_search(module);
+  bind_network(module);
 }

@@ -37,7 +37,7 @@ from qizero.network import Network, export_onnx
 from qizero.quantization import random_positions
 
 CONNECT4 = qizero.load_game("connect4")
-EXACT_BACKENDS = [name for name in BACKENDS if name in ("auto", "onnxruntime", "openvino", "torch")]
+EXACT_BACKENDS = [name for name in BACKENDS if name in ("auto", "native", "onnxruntime", "openvino", "torch")]
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +109,16 @@ def test_int8_is_close(
 
 
 def test_auto_says_which_and_why(net_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = {"openvino fp32, 1 thread": 900.0, "onnxruntime fp32, 1 thread": 700.0}
+    rates = {"native fp32, 1 thread": 700.0, "onnxruntime fp32, 1 thread": 650.0, "openvino fp32, 1 thread": 900.0}
     monkeypatch.setattr(evaluator_module, "evaluations_per_second", lambda evaluator, *_: rates[evaluator.name])
     evaluator = make_evaluator(net_path, CONNECT4, threads=1, batch=32)
     assert evaluator.name == "openvino fp32, 1 thread"
     assert evaluator.choice == (
         "openvino fp32, 1 thread: evaluations per second at batch 32: "
-        "onnxruntime fp32, 1 thread 700, openvino fp32, 1 thread 900"
+        "native fp32, 1 thread 700, onnxruntime fp32, 1 thread 650, openvino fp32, 1 thread 900"
     )
     rates["openvino fp32, 1 thread"] = 720.0  # not enough to leave the default
-    assert make_evaluator(net_path, CONNECT4, threads=1).name == "onnxruntime fp32, 1 thread"
+    assert make_evaluator(net_path, CONNECT4, threads=1).name == "native fp32, 1 thread"
 
 
 def hide_package(monkeypatch: pytest.MonkeyPatch, hidden: str) -> None:
@@ -126,10 +126,38 @@ def hide_package(monkeypatch: pytest.MonkeyPatch, hidden: str) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == hidden else find_spec(name, *a))
 
 
-def test_auto_with_the_default_runtime_only(net_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_where_only_one_can_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_package(monkeypatch, "openvino")
-    evaluator = make_evaluator(net_path, CONNECT4, threads=1)
-    assert evaluator.choice == "onnxruntime fp32, 1 thread: the only runtime that is installed"
+    evaluator = make_evaluator(save_foreign(tmp_path / "net.onnx", ("batch", 2, 6, 7)), CONNECT4, threads=1)
+    assert evaluator.choice == "onnxruntime fp32, 1 thread: nothing else is installed that can run this network"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_native_results_do_not_depend_on_the_batch(
+    threads: int, net_path: Path, positions: NDArray[np.float32]
+) -> None:
+    evaluator = make_evaluator(net_path, CONNECT4, "native", threads=threads)
+    policy, wdl = evaluator.evaluate(positions)
+    for size in (1, 2, 30):
+        for got, all_of_them in zip(evaluator.evaluate(positions[-size:]), (policy, wdl), strict=True):
+            assert np.array_equal(got, all_of_them[-size:])
+
+
+def test_native_runs_only_what_it_knows(net_path: Path, tmp_path: Path) -> None:
+    foreign = save_foreign(tmp_path / "foreign.onnx", ("batch", 2, 6, 7))
+    with pytest.raises(BackendError, match=r"native runs networks that qizero exported; .*foreign.onnx is not one"):
+        make_evaluator(foreign, CONNECT4, "native")
+    model = onnx.load(net_path)
+    next(node for node in model.graph.node if node.op_type == "Relu").op_type = "Tanh"
+    onnx.save(model, tmp_path / "changed.onnx")
+    with pytest.raises(
+        ModelFileError, match=r"changed.onnx says that it was exported by qizero, but its graph is another"
+    ):
+        make_evaluator(tmp_path / "changed.onnx", CONNECT4, "native")
+    del model.graph.initializer[:]
+    onnx.save(model, tmp_path / "empty.onnx")
+    with pytest.raises(ModelFileError, match=r"empty.onnx: the weights 'stem.conv.weight' have 0 numbers, not 288"):
+        make_evaluator(tmp_path / "empty.onnx", CONNECT4, "native")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +189,7 @@ def test_bf16_only_where_the_processor_has_it(net_path: Path, positions: NDArray
 
 
 def test_unknown_backend(net_path: Path) -> None:
-    with pytest.raises(ValueError, match="backend 'cuda' is not one of auto, onnxruntime"):
+    with pytest.raises(ValueError, match="backend 'cuda' is not one of auto, native, onnxruntime"):
         make_evaluator(net_path, CONNECT4, "cuda")
 
 

@@ -187,9 +187,10 @@ def test_exported_file_equals_the_network(name: str, tmp_path: Path) -> None:
 
     planes = random_planes(6, *game.observation_shape)
     expected = network(planes)
-    policy, wdl = make_evaluator(path, game, "onnxruntime", threads=1).evaluate(planes.numpy())
-    np.testing.assert_allclose(policy, expected.policy.detach().numpy(), atol=1e-4)
-    np.testing.assert_allclose(wdl, expected.wdl.softmax(dim=1).detach().numpy(), atol=1e-5)
+    for backend in ("native", "onnxruntime"):
+        policy, wdl = make_evaluator(path, game, backend, threads=1).evaluate(planes.numpy())
+        np.testing.assert_allclose(policy, expected.policy.detach().numpy(), atol=1e-4)
+        np.testing.assert_allclose(wdl, expected.wdl.softmax(dim=1).detach().numpy(), atol=1e-5)
 
     again = load_onnx(path, game)(planes)
     torch.testing.assert_close(again.policy, expected.policy, atol=1e-5, rtol=1e-5)
@@ -203,10 +204,21 @@ def test_one_gomoku_file_plays_every_size(tmp_path: Path) -> None:
     for size in (6, 9, 15, 20):
         game = qizero.load_game("gomoku", size=size, rule="renju")
         planes = random_planes(3, *game.observation_shape)
-        for backend in ("onnxruntime", "openvino"):
+        for backend in ("native", "onnxruntime", "openvino"):
             policy, wdl = make_evaluator(tmp_path / "net.onnx", game, backend, threads=1).evaluate(planes.numpy())
             np.testing.assert_allclose(policy, network(planes).policy.detach().numpy(), atol=1e-4)
             np.testing.assert_allclose(wdl, network(planes).wdl.softmax(dim=1).detach().numpy(), atol=1e-5)
+
+
+def test_dense_policy_and_odd_sizes_run_natively(tmp_path: Path) -> None:
+    game = qizero.load_game("othello")
+    config = NetworkConfig(channels=19, blocks=0, head_channels=5, value_hidden=7, policy="dense")
+    network = trained_alike(Network.for_game(config, game))
+    export_onnx(network, tmp_path / "net.onnx", game)
+    planes = random_planes(4, *game.observation_shape)
+    policy, wdl = make_evaluator(tmp_path / "net.onnx", game, "native", threads=1).evaluate(planes.numpy())
+    np.testing.assert_allclose(policy, network(planes).policy.detach().numpy(), atol=1e-4)
+    np.testing.assert_allclose(wdl, network(planes).wdl.softmax(dim=1).detach().numpy(), atol=1e-5)
 
 
 def test_metadata_say_what_the_network_is_for(tmp_path: Path) -> None:

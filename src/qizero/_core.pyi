@@ -495,3 +495,32 @@ def record_fields(game: Game) -> list[tuple[str, str, tuple[int]]]:
     """The numpy dtype of a training row."""
 
 RECORD_VERSION: int = 1
+
+class NativeNetwork:
+    """The network of qizero.network, evaluated by the C++ core."""
+
+    def __init__(
+        self,
+        *,
+        weights: dict[str, numpy.typing.NDArray[numpy.float32]],
+        threads: int,
+        planes: int,
+        height: int,
+        width: int,
+        actions: int,
+        channels: int,
+        blocks: int,
+        head_channels: int,
+        value_hidden: int,
+        policy: str,
+    ) -> None:
+        """`weights` by the names of the torch module, with batch norm folded."""
+
+    @staticmethod
+    def supported() -> bool:
+        """Whether this processor has the vector instructions it was built for."""
+
+    def evaluate(
+        self, planes: numpy.typing.NDArray[numpy.float32]
+    ) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
+        """planes [B, C, H, W] -> policy logits [B, A], wdl probabilities [B, 3]."""

@@ -13,6 +13,7 @@ from qizero.version import __version__
 
 __all__ = ["NetworkConfig", "NetworkMetadata", "PolicyKind", "policy_kind"]
 
+WEIGHT_PREFIX = "network."  # of the names of the weights in a file; what follows is the name in torch
 METADATA_KEY = "qizero"  # of the ONNX file's metadata; the value is a NetworkMetadata as JSON
 
 
@@ -88,6 +89,18 @@ class NetworkConfig:
         if match := re.fullmatch(r"(\d{1,4})x(\d{1,3})", text):
             return cls(int(match[1]), int(match[2]))
         raise ValueError(f"network {text!r} is neither one of {', '.join(PRESETS)} nor channels x blocks such as 64x5")
+
+    def policy_of(self, board_shape: tuple[int, int], num_actions: int) -> PolicyKind:
+        """The policy head on such a board. Raises ValueError if the one that is asked for does not fit."""
+        fitting = policy_kind(board_shape, num_actions)
+        if self.policy in ("auto", fitting):
+            return fitting
+        if self.policy != PolicyKind.DENSE:
+            raise ValueError(
+                f"policy={self.policy} does not fit {num_actions} actions on a board of "
+                f"{board_shape[0]}x{board_shape[1]}; take {fitting} or {PolicyKind.DENSE}"
+            )
+        return PolicyKind.DENSE
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> NetworkConfig:

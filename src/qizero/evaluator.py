@@ -15,12 +15,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from qizero._core import NativeNetwork
 from qizero.games import Game
 from qizero.onnx_file import ModelFileError, read_onnx_file
 from qizero.results import available_cores
 from qizero.runtimes import (
     BackendError,
     GameNetwork,
+    NativeEvaluator,
     NetworkEvaluator,
     OnnxRuntimeEvaluator,
     OpenVinoEvaluator,
@@ -36,6 +38,7 @@ __all__ = [
     "Evaluator",
     "HashEvaluator",
     "ModelFileError",
+    "NativeEvaluator",
     "NetworkEvaluator",
     "OnnxRuntimeEvaluator",
     "OpenVinoEvaluator",
@@ -155,6 +158,7 @@ def check_has_boards(game: Game) -> None:
 # What `make_evaluator` takes, and what each is.
 BACKENDS: dict[str, str] = {
     "auto": "the fastest of those without loss that are installed, timed on the network itself",
+    "native": "our own C++, float32, for networks that qizero exported",
     "onnxruntime": "ONNX Runtime, float32",
     "onnxruntime-int8": "ONNX Runtime, quantised on positions of the game; lossy",
     "openvino": "OpenVINO, float32",
@@ -162,7 +166,8 @@ BACKENDS: dict[str, str] = {
     "openvino-int8": "OpenVINO, quantised on positions of the game; lossy",
     "torch": "PyTorch, on a GPU if there is one",
 }
-LOSSLESS_BACKENDS = ("onnxruntime", "openvino")  # what "auto" chooses from; torch on a CPU is never the fastest
+LOSSLESS_BACKENDS = ("native", "onnxruntime", "openvino")  # "auto" chooses from these; torch on a CPU is never first
+NATIVE_TOLERANCE = 1e-3  # by which our own C++ may differ from the file's graph, relative to the largest logit
 AUTO_SECONDS = 0.25  # of timing, for each candidate
 AUTO_MARGIN = 1.05  # a later candidate has to be this much faster than an earlier one
 
@@ -207,7 +212,10 @@ def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEva
 
         network = quantize(network)
     evaluator: NetworkEvaluator
-    if runtime == "onnxruntime":
+    if runtime == "native":
+        evaluator = NativeEvaluator(network, threads)
+        compare_with_graph(evaluator, network)
+    elif runtime == "onnxruntime":
         evaluator = OnnxRuntimeEvaluator(network, threads, precision or "fp32")
     elif runtime == "openvino":
         evaluator = OpenVinoEvaluator(network, threads, precision or "fp32")
@@ -236,12 +244,30 @@ def try_out(evaluator: NetworkEvaluator, network: GameNetwork) -> None:
             )
 
 
+def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> None:
+    """Raise ModelFileError if the evaluator does not compute what the file's graph says."""
+    planes = sample_planes(network.planes_shape, 3)
+    for wanted, got in zip(
+        OnnxRuntimeEvaluator(network, threads=1).evaluate(planes), evaluator.evaluate(planes), strict=True
+    ):
+        if wanted.shape != got.shape or not np.allclose(
+            got, wanted, rtol=0, atol=NATIVE_TOLERANCE * max(1, np.abs(wanted).max()), equal_nan=True
+        ):
+            raise ModelFileError(
+                f"{network.file.path} says that it was exported by qizero, but its graph is another one; "
+                "take the backend onnxruntime"
+            )
+
+
 def fastest_evaluator(network: GameNetwork, threads: int, batch: int) -> NetworkEvaluator:
-    default, *others = LOSSLESS_BACKENDS
-    installed = [default, *filter(is_installed, others)]
-    evaluators = [open_backend(backend, network, threads) for backend in installed]
+    possible = {
+        "native": network.metadata() is not None and NativeNetwork.supported(),
+        "onnxruntime": True,
+        "openvino": is_installed("openvino"),
+    }
+    evaluators = [open_backend(backend, network, threads) for backend in LOSSLESS_BACKENDS if possible[backend]]
     if len(evaluators) == 1:
-        evaluators[0].choice = f"{evaluators[0].name}: the only runtime that is installed"
+        evaluators[0].choice = f"{evaluators[0].name}: nothing else is installed that can run this network"
         return evaluators[0]
     planes = sample_planes(network.planes_shape, batch)
     rates = [0.0] * len(evaluators)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkConfig, NetworkMetadata, PolicyKind
 from qizero.files import write_atomically
 from qizero.games import Game, list_games, load_game
 from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
@@ -139,13 +139,7 @@ class Network(nn.Module):
         self.num_planes = num_planes
         self.board_shape = board_shape
         self.num_actions = num_actions
-        fitting = policy_kind(board_shape, num_actions)
-        self.kind = fitting if config.policy == "auto" else PolicyKind(config.policy)
-        if self.kind not in (fitting, PolicyKind.DENSE):
-            raise ValueError(
-                f"policy={self.kind} does not fit {num_actions} actions on a board of "
-                f"{board_shape[0]}x{board_shape[1]}; take {fitting} or {PolicyKind.DENSE}"
-            )
+        self.kind = config.policy_of(board_shape, num_actions)
         channels, head = config.channels, config.head_channels
         self.stem = ConvNorm(num_planes, channels, 3)
         self.blocks = nn.ModuleList(ResidualBlock(channels) for _ in range(config.blocks))
@@ -312,7 +306,7 @@ def load_onnx(file: str | Path | OnnxFile, game: Game) -> Network:
     if metadata is None:
         raise ModelFileError(f"{file.path} was not exported by qizero, so it can only be run, not loaded into torch")
     network = fold_batch_norm(Network.for_game(NetworkMetadata.from_text(metadata).network, game))
-    weights = {name.removeprefix("network."): torch.tensor(array) for name, array in file.float_weights().items()}
+    weights = {name.removeprefix(WEIGHT_PREFIX): torch.tensor(array) for name, array in file.float_weights().items()}
     wanted = {name for name in network.state_dict() if not name.startswith("moves_left.")}
     if missing := sorted(wanted - set(weights)):
         raise ModelFileError(f"{file.path} lacks the weights {', '.join(missing)}")

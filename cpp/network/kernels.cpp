@@ -1,0 +1,347 @@
+#include "network/kernels.h"
+
+// Vectors are the compiler's own, as wide as the processor's registers. Sums of products are fused in this unit (see
+// CMakeLists.txt).
+namespace qizero::kernels {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16, block_rows = 12;
+#elif defined(__AVX__)
+constexpr int lanes = 8, block_rows = 6;
+#else
+constexpr int lanes = 4, block_rows = 6;
+#endif
+constexpr int panel = 2 * lanes;  // columns of a packed matrix that lie together
+
+using Vector [[gnu::vector_size(lanes * sizeof(float))]] = float;
+using UnalignedVector [[gnu::vector_size(lanes * sizeof(float)), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
+
+inline Vector load(const float* from) { return *reinterpret_cast<const UnalignedVector*>(from); }
+inline void store(float* to, Vector values) { *reinterpret_cast<UnalignedVector*>(to) = values; }
+
+// --- Products of matrices
+// -----------------------------------------------------------------------------------------------
+
+// `Rows` rows by one panel of columns, held in registers over the whole depth.
+template <int Rows>
+inline void multiply_block(const float* in, const float* packed, float* out, int depth, int columns) {
+  Vector left[Rows] = {}, right[Rows] = {};
+  for (int i = 0; i < depth; ++i, packed += panel) {
+    const Vector weights_left = load(packed), weights_right = load(packed + lanes);
+#pragma GCC unroll 12
+    for (int row = 0; row < Rows; ++row) {
+      const float value = in[row * depth + i];
+      left[row] += value * weights_left;
+      right[row] += value * weights_right;
+    }
+  }
+  for (int row = 0; row < Rows; ++row) {
+    store(out + row * columns, left[row]);
+    store(out + row * columns + lanes, right[row]);
+  }
+}
+
+// The last rows, fewer than a block.
+template <int Rows>
+inline void multiply_rest(int rows, const float* in, const float* packed, float* out, int depth, int columns) {
+  if constexpr (Rows > 0) {
+    if (rows == Rows)
+      multiply_block<Rows>(in, packed, out, depth, columns);
+    else
+      multiply_rest<Rows - 1>(rows, in, packed, out, depth, columns);
+  }
+}
+
+// --- Winograd's transforms
+// ---------------------------------------------------------------------------------------------- F(m, 3) computes m
+// results of a correlation with 3 weights by m + 2 products, from values of polynomials at these points and at
+// infinity: result = At ((G weights) * (Bt data)). Two dimensions apply it to columns, then to rows.
+
+constexpr double points[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+
+// F(5, 3) takes the points but the last, F(4, 3) but the last two, and so on.
+constexpr int finite_points(int m) { return m + 1; }
+
+template <int M>
+inline void transform_data(const Vector* d, Vector* o) {
+  static_assert(M >= 3 && M <= 6);
+  if constexpr (M == 3) {
+    const Vector difference = d[3] - d[1];
+    o[0] = 2 * (d[0] - d[2]) + difference;
+    o[1] = d[3] - d[2] - 2 * d[1];
+    o[2] = d[3] - 3 * d[2] + 2 * d[1];
+    o[3] = difference;
+    o[4] = d[4] - d[2] - 2 * difference;
+  } else if constexpr (M == 4) {
+    const Vector even1 = d[4] - 4 * d[2], odd1 = d[3] - 4 * d[1];
+    const Vector even2 = d[4] - d[2], odd2 = 2 * (d[3] - d[1]);
+    o[0] = 4 * d[0] - 5 * d[2] + d[4];
+    o[1] = even1 + odd1;
+    o[2] = even1 - odd1;
+    o[3] = even2 + odd2;
+    o[4] = even2 - odd2;
+    o[5] = 4 * d[1] - 5 * d[3] + d[5];
+  } else if constexpr (M == 5) {  // F(4, 3) of the data without their part at 1/2
+    Vector e[6], rest[6];
+    for (int i = 0; i < 6; ++i) e[i] = d[i + 1] - 0.5f * d[i];
+    transform_data<4>(e, rest);
+    for (int i = 0; i < 5; ++i) o[i] = rest[i];
+    o[5] = 4 * d[1] - 5 * d[3] + d[5];
+    o[6] = rest[5];
+  } else {
+    const Vector even1 = d[2] - 4.25f * d[4] + d[6], odd1 = d[1] - 4.25f * d[3] + d[5];
+    const Vector even2 = 0.25f * d[2] - 1.25f * d[4] + d[6], odd2 = 0.5f * d[1] - 2.5f * d[3] + 2 * d[5];
+    const Vector even3 = 4 * d[2] - 5 * d[4] + d[6], odd3 = 2 * d[1] - 2.5f * d[3] + 0.5f * d[5];
+    o[0] = d[6] - d[0] + 5.25f * (d[2] - d[4]);
+    o[1] = even1 + odd1;
+    o[2] = even1 - odd1;
+    o[3] = even2 + odd2;
+    o[4] = even2 - odd2;
+    o[5] = even3 + odd3;
+    o[6] = even3 - odd3;
+    o[7] = d[7] - d[1] + 5.25f * (d[3] - d[5]);
+  }
+}
+
+template <int M>
+inline void transform_products(const Vector* p, Vector* o) {
+  const Vector sum1 = p[1] + p[2], difference1 = p[1] - p[2];
+  if constexpr (M == 3) {
+    o[0] = p[0] + sum1 + p[3];
+    o[1] = difference1 + 2 * p[3];
+    o[2] = sum1 + 4 * p[3] + p[4];
+    return;
+  }
+  const Vector sum2 = p[3] + p[4], difference2 = p[3] - p[4];
+  if constexpr (M == 4) {
+    o[0] = p[0] + sum1 + sum2;
+    o[1] = difference1 + 2 * difference2;
+    o[2] = sum1 + 4 * sum2;
+    o[3] = difference1 + 8 * difference2 + p[5];
+    return;
+  }
+  const Vector sum3 = M == 6 ? p[5] + p[6] : p[5], difference3 = M == 6 ? p[5] - p[6] : p[5];
+  o[0] = p[0] + sum1 + sum2 + sum3;
+  o[1] = difference1 + 2 * difference2 + 0.5f * difference3;
+  o[2] = sum1 + 4 * sum2 + 0.25f * sum3;
+  o[3] = difference1 + 8 * difference2 + 0.125f * difference3;
+  o[4] = sum1 + 16 * sum2 + 0.0625f * sum3;
+  if constexpr (M == 5)
+    o[4] += p[6];
+  else
+    o[5] = difference1 + 32 * difference2 + 0.03125f * difference3 + p[7];
+}
+
+// G of F(m, 3) times three weights: m + 2 values, `stride` apart.
+void transform_weights(int m, const double* weights, int weight_stride, double* out, int stride) {
+  const int count = finite_points(m);
+  for (int i = 0; i < count; ++i) {
+    double divisor = 1;
+    for (int j = 0; j < count; ++j)
+      if (j != i) divisor *= points[i] - points[j];
+    out[i * stride] =
+        (weights[0] + points[i] * (weights[weight_stride] + points[i] * weights[2 * weight_stride])) / divisor;
+  }
+  out[count * stride] = weights[2 * weight_stride];
+}
+
+// Floats from one point's matrix to the next. The odd end keeps the points out of each other's places in the caches.
+std::size_t point_stride(const Tiling& tiling, int boards, int channels) {
+  return static_cast<std::size_t>(boards) * static_cast<std::size_t>(tiling.tiles()) *
+             static_cast<std::size_t>(channels) +
+         alignment / sizeof(float);
+}
+
+// Boards -> transformed[point][board, tile][channel].
+template <int M, int N>
+void transform_boards(const Tiling& tiling, const float* input, int channels, int boards, float* transformed) {
+  const std::size_t stride = point_stride(tiling, boards, channels);
+  const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
+  const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride;
+  for (int board = 0; board < boards; ++board, input += board_stride)
+    for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
+      for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
+        const float* corner =
+            input + tile_row * M * row_stride + static_cast<std::ptrdiff_t>(tile_column) * N * channels;
+        for (int channel = 0; channel < channels; channel += lanes, corner += lanes, transformed += lanes) {
+          Vector half[M + 2][N + 2];
+#pragma GCC unroll 8
+          for (int column = 0; column < N + 2; ++column) {
+            Vector data[M + 2], out[M + 2];
+#pragma GCC unroll 8
+            for (int row = 0; row < M + 2; ++row) data[row] = load(corner + row * row_stride + column * channels);
+            transform_data<M>(data, out);
+#pragma GCC unroll 8
+            for (int row = 0; row < M + 2; ++row) half[row][column] = out[row];
+          }
+#pragma GCC unroll 8
+          for (int row = 0; row < M + 2; ++row) {
+            Vector out[N + 2];
+            transform_data<N>(half[row], out);
+#pragma GCC unroll 8
+            for (int column = 0; column < N + 2; ++column)
+              store(transformed + static_cast<std::size_t>(row * (N + 2) + column) * stride, out[column]);
+          }
+        }
+      }
+}
+
+// products[point][board, tile][channel] -> boards.
+template <int M, int N>
+void transform_back(const Tiling& tiling, const float* products, const float* bias, const float* residual,
+                    float* result, bool compact, int channels, int boards) {
+  const std::size_t stride = point_stride(tiling, boards, channels);
+  const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
+  const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride, first = row_stride + channels;
+  const std::ptrdiff_t result_row_stride = compact ? static_cast<std::ptrdiff_t>(tiling.width) * channels : row_stride;
+  const std::ptrdiff_t result_board_stride = compact ? tiling.height * result_row_stride : board_stride;
+  const std::ptrdiff_t result_first = compact ? 0 : first;
+  for (int board = 0; board < boards; ++board)
+    for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
+      for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
+        const int rows = tiling.height - tile_row * M < M ? tiling.height - tile_row * M : M;
+        const int columns = tiling.width - tile_column * N < N ? tiling.width - tile_column * N : N;
+        const std::ptrdiff_t column_offset = static_cast<std::ptrdiff_t>(tile_column) * N * channels;
+        const std::ptrdiff_t from = board * board_stride + first + tile_row * M * row_stride + column_offset;
+        const std::ptrdiff_t to =
+            board * result_board_stride + result_first + tile_row * M * result_row_stride + column_offset;
+        for (int channel = 0; channel < channels; channel += lanes, products += lanes) {
+          Vector half[M][N + 2];
+#pragma GCC unroll 8
+          for (int column = 0; column < N + 2; ++column) {
+            Vector in[M + 2], out[M];
+#pragma GCC unroll 8
+            for (int row = 0; row < M + 2; ++row)
+              in[row] = load(products + static_cast<std::size_t>(row * (N + 2) + column) * stride);
+            transform_products<M>(in, out);
+#pragma GCC unroll 8
+            for (int row = 0; row < M; ++row) half[row][column] = out[row];
+          }
+          const Vector offset = load(bias + channel);
+          for (int row = 0; row < rows; ++row) {
+            Vector out[N];
+            transform_products<N>(half[row], out);
+            for (int column = 0; column < columns; ++column) {
+              const std::ptrdiff_t cell = static_cast<std::ptrdiff_t>(column) * channels + channel;
+              Vector value = out[column] + offset;
+              if (residual) value += load(residual + from + row * row_stride + cell);
+              store(result + to + row * result_row_stride + cell, value < 0 ? Vector{} : value);  // NaN stays
+            }
+          }
+        }
+      }
+}
+
+// Calls f.operator()<M, N>() for the tile's size.
+template <class F>
+void with_tile(const Tiling& tiling, F&& f) {
+  const auto with_width = [&]<int M>() {
+    switch (tiling.tile_width) {
+      case 3:
+        return f.template operator()<M, 3>();
+      case 4:
+        return f.template operator()<M, 4>();
+      case 5:
+        return f.template operator()<M, 5>();
+      default:
+        return f.template operator()<M, 6>();
+    }
+  };
+  switch (tiling.tile_height) {
+    case 3:
+      return with_width.template operator()<3>();
+    case 4:
+      return with_width.template operator()<4>();
+    case 5:
+      return with_width.template operator()<5>();
+    default:
+      return with_width.template operator()<6>();
+  }
+}
+
+int best_tile(int length) {
+  int best = 3;
+  const auto products = [&](int m) { return (length + m - 1) / m * (m + 2); };
+  for (int m = 4; m <= 6; ++m)
+    if (products(m) < products(best)) best = m;
+  return best;
+}
+
+}  // namespace
+
+bool supported() {
+#if defined(__AVX512F__)
+  return __builtin_cpu_supports("avx512f") != 0;
+#elif defined(__AVX2__)
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return true;
+#endif
+}
+
+int channel_multiple() { return panel; }
+
+void pack(const float* weights, int depth, int columns, float* packed) {
+  for (int first = 0; first < columns; first += panel)
+    for (int i = 0; i < depth; ++i)
+      for (int column = 0; column < panel; ++column) *packed++ = weights[i * columns + first + column];
+}
+
+void multiply(const float* rows_in, const float* packed, float* result, int rows, int depth, int columns) {
+  for (int first = 0; first < columns; first += panel, packed += panel * depth) {
+    int row = 0;
+    for (; row + block_rows <= rows; row += block_rows)
+      multiply_block<block_rows>(rows_in + row * depth, packed, result + row * columns + first, depth, columns);
+    multiply_rest<block_rows - 1>(rows - row, rows_in + row * depth, packed, result + row * columns + first, depth,
+                                  columns);
+  }
+}
+
+Tiling best_tiling(int height, int width) {
+  const int tile_height = best_tile(height), tile_width = best_tile(width);
+  return {height,
+          width,
+          tile_height,
+          tile_width,
+          (height + tile_height - 1) / tile_height,
+          (width + tile_width - 1) / tile_width};
+}
+
+void pack_convolution(const Tiling& tiling, const float* weights, int real_in, int real_out, int in_channels,
+                      int out_channels, float* packed) {
+  const std::size_t matrix = static_cast<std::size_t>(in_channels) * static_cast<std::size_t>(out_channels);
+  const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2;
+  for (std::size_t i = 0; i < matrix * static_cast<std::size_t>(tiling.points()); ++i) packed[i] = 0;
+  for (int out = 0; out < real_out; ++out)
+    for (int in = 0; in < real_in; ++in, weights += 9) {
+      double kernel[9], half[8 * 3], full[8 * 8];
+      for (int i = 0; i < 9; ++i) kernel[i] = weights[i];
+      for (int i = 0; i < 3; ++i) transform_weights(tiling.tile_height, kernel + i, 3, half + i, 3);
+      for (int row = 0; row < rows; ++row)
+        transform_weights(tiling.tile_width, half + row * 3, 1, full + row * columns, 1);
+      const std::size_t place = static_cast<std::size_t>(out / panel * panel * in_channels + in * panel + out % panel);
+      for (int point = 0; point < rows * columns; ++point)
+        packed[static_cast<std::size_t>(point) * matrix + place] = static_cast<float>(full[point]);
+    }
+}
+
+std::size_t workspace_size(const Tiling& tiling, int boards, int channels) {
+  return static_cast<std::size_t>(tiling.points()) * point_stride(tiling, boards, channels);
+}
+
+void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
+              float* result, bool compact, int boards, float* transformed, float* products) {
+  const int in = convolution.in_channels, out = convolution.out_channels;
+  with_tile(tiling, [&]<int M, int N>() { transform_boards<M, N>(tiling, input, in, boards, transformed); });
+  const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, out);
+  const std::size_t matrix = static_cast<std::size_t>(in) * static_cast<std::size_t>(out);
+  for (std::size_t point = 0; point < static_cast<std::size_t>(tiling.points()); ++point)
+    multiply(transformed + point * in_stride, convolution.packed + point * matrix, products + point * out_stride,
+             boards * tiling.tiles(), in, out);
+  with_tile(tiling, [&]<int M, int N>() {
+    transform_back<M, N>(tiling, products, convolution.bias, residual, result, compact, out, boards);
+  });
+}
+
+}  // namespace qizero::kernels
