@@ -243,7 +243,6 @@ void bind_search(nb::module_& module) {
           "Searches in C++ with 'uniform' or 'rollout' evaluations until every search is done (True) or the slice of "
           "time is over (False).")
       .def("clear_cache", &AnyPool::clear_cache, nb::call_guard<nb::gil_scoped_release>(), "After new weights.")
-      .def("set_cancel_token", &AnyPool::set_cancel_token, "token"_a.none())
       .def("counters", &counters_of, nb::sig("def counters(self) -> dict[str, int]"),
            "simulations, evaluated, known, collisions, searches, batches, rows, capacity, cache_hits, duplicates.");
 
@@ -254,7 +253,10 @@ void bind_search(nb::module_& module) {
             search.begin(states, reuse_trees);
           },
           "states"_a, "reuse_trees"_a = false, "Begins to search the states, one a slot.")
-      .def("result", &AnyPositionSearch::result, "slot"_a, "What the slot's search has found so far.");
+      .def("result", &AnyPositionSearch::result, "slot"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "What the slot's search has found so far.")
+      .def("set_cancel_token", &AnyPositionSearch::set_cancel_token, "token"_a.none(),
+           "A token by which searches end with what they have.");
 
   nb::class_<AnySelfPlay, AnyPool>(module, "SelfPlay", "Games of a network against itself, one a slot.")
       .def(

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace qizero {
@@ -21,8 +23,8 @@ class Workers {
     wake_.notify_all();
   }
 
-  // Calls f(i) for i in [0, count), in any order, on all threads of the team; returns when all are done. The first
-  // exception is thrown here. Not reentrant; one caller at a time.
+  // Calls f(i) for i in [0, count), in any order, on the threads of the team that come in time; returns when all are
+  // done. The first exception is thrown here. Not reentrant; one caller at a time.
   void for_each(int count, const std::function<void(int)>& f) {
     if (threads_.empty() || count <= 1) {
       for (int i = 0; i < count; ++i) f(i);
@@ -33,15 +35,15 @@ class Workers {
       function_ = &f;
       count_ = count;
       next_ = 0;
-      error_ = nullptr;
-      busy_ = static_cast<int>(threads_.size());
+      open_ = true;
       ++round_;
     }
     wake_.notify_all();
     work(f, count);
     std::unique_lock lock(mutex_);
+    open_ = false;  // a thread that still sleeps has nothing left to do: it is not waited for
     done_.wait(lock, [this] { return busy_ == 0; });
-    if (error_) std::rethrow_exception(error_);
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
  private:
@@ -56,14 +58,15 @@ class Workers {
   }
 
   void run(std::stop_token stop) {
-    int seen = 0;
+    std::uint64_t seen = 0;
     for (;;) {
       const std::function<void(int)>* function;
       int count;
       {
         std::unique_lock lock(mutex_);
-        if (!wake_.wait(lock, stop, [&] { return round_ != seen; })) return;
+        if (!wake_.wait(lock, stop, [&] { return open_ && round_ != seen; })) return;
         seen = round_;
+        ++busy_;
         function = function_;
         count = count_;
       }
@@ -77,7 +80,9 @@ class Workers {
   std::condition_variable_any wake_;
   std::condition_variable done_;
   const std::function<void(int)>* function_ = nullptr;
-  int count_ = 0, busy_ = 0, round_ = 0;
+  int count_ = 0, busy_ = 0;
+  std::uint64_t round_ = 0;
+  bool open_ = false;  // a thread may still join the round
   std::atomic<int> next_{0};
   std::exception_ptr error_;
   std::vector<std::jthread> threads_;  // last: stops and joins before the rest is gone

@@ -16,7 +16,7 @@ namespace qizero {
 struct SearchResult {
   int action;
   double value;
-  double wdl[3];
+  std::array<double, 3> wdl;
   std::vector<float> policy, prior, q;  // q is not a number where nothing is known
   std::vector<std::int32_t> visits;
   std::vector<int> principal_variation;
@@ -32,18 +32,18 @@ struct AnyBatch {
   int rows;
 };
 
-// The part of a pool that evaluators see; contracts as in search/pool.h.
+// The part of a pool that evaluators see; contracts as in search/pool.h. One call at a time: a call while another
+// thread's call is under way throws InvalidInput.
 class AnyPool {
  public:
   virtual ~AnyPool() = default;
   virtual std::shared_ptr<const AnyGame> game() const = 0;
   virtual AnyBatch collect() = 0;
   virtual void submit(const float* policy, const float* wdl) = 0;
-  virtual int rows_out() const = 0;  // rows of the batch collected last, 0 after submit
+  virtual int rows_out() const = 0;
   virtual void abandon() = 0;
   virtual bool run_natively(NativeEvaluator evaluator, double slice_ms) = 0;
   virtual void clear_cache() = 0;
-  virtual void set_cancel_token(std::shared_ptr<const CancelToken> token) = 0;
   virtual PoolCounters counters() const = 0;
 };
 
@@ -51,6 +51,7 @@ class AnyPositionSearch : public virtual AnyPool {
  public:
   virtual void begin(std::span<const AnyState* const> states, bool reuse_trees) = 0;
   virtual SearchResult result(int slot) const = 0;
+  virtual void set_cancel_token(std::shared_ptr<const CancelToken> token) = 0;
 };
 
 class AnySelfPlay : public virtual AnyPool {

@@ -1,6 +1,8 @@
 // The one implementation of the searches' interfaces, templated on the game. Included by the instantiation units only.
 #pragma once
 
+#include <mutex>
+
 #include "erased/any_game_impl.h"
 #include "erased/any_search.h"
 #include "search/position_search.h"
@@ -19,32 +21,45 @@ class PoolImpl : public Interface {
 
   std::shared_ptr<const AnyGame> game() const override { return game_; }
   AnyBatch collect() override {
+    const auto lock = enter();
     const auto batch = driver_.pool().collect();
-    rows_out_ = batch.rows;
     return {batch.planes, batch.rows};
   }
   void submit(const float* policy, const float* wdl) override {
+    const auto lock = enter();
     driver_.pool().submit(policy, wdl);
-    rows_out_ = 0;
   }
-  int rows_out() const override { return rows_out_; }
+  int rows_out() const override {
+    const auto lock = enter();
+    return driver_.pool().rows_out();
+  }
   void abandon() override {
+    const auto lock = enter();
     driver_.pool().abandon();
-    rows_out_ = 0;
   }
   bool run_natively(NativeEvaluator evaluator, double slice_ms) override {
+    const auto lock = enter();
     return driver_.pool().run_natively(evaluator, slice_ms);
   }
-  void clear_cache() override { driver_.pool().clear_cache(); }
-  void set_cancel_token(std::shared_ptr<const CancelToken> token) override {
-    driver_.pool().set_cancel_token(std::move(token));
+  void clear_cache() override {
+    const auto lock = enter();
+    driver_.pool().clear_cache();
   }
-  PoolCounters counters() const override { return driver_.pool().counters(); }
+  PoolCounters counters() const override {
+    const auto lock = enter();
+    return driver_.pool().counters();
+  }
 
  protected:
+  [[nodiscard]] std::unique_lock<std::mutex> enter() const {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) throw InvalidInput("another thread is using this pool: one call at a time");
+    return lock;
+  }
+
   std::shared_ptr<const AnyGame> game_;
+  mutable std::mutex mutex_;
   mutable Driver driver_;
-  int rows_out_ = 0;
 };
 
 template <Game G>
@@ -53,8 +68,10 @@ class PositionSearchImpl final : public PoolImpl<G, PositionSearch<G>, AnyPositi
   using PoolImpl<G, PositionSearch<G>, AnyPositionSearch>::PoolImpl;
 
   void begin(std::span<const AnyState* const> states, bool reuse_trees) override {
+    const auto lock = this->enter();
     std::vector<G> positions;
     for (const AnyState* state : states) {
+      if (state == nullptr) throw InvalidInput("None is not a state");
       const auto* typed = dynamic_cast<const StateImpl<G>*>(state);
       if (typed == nullptr || typed->position().options() != this->game_->options())
         throw InvalidInput("this searches " + this->game_->spec() + ", but a state is of " + state->game()->spec());
@@ -65,17 +82,13 @@ class PositionSearchImpl final : public PoolImpl<G, PositionSearch<G>, AnyPositi
   }
 
   SearchResult result(int slot) const override {
-    if (slot < 0 || slot >= this->driver_.pool().num_slots())
-      throw InvalidInput("there is no slot " + std::to_string(slot));
-    const Search<G>& search = this->driver_.pool().search(slot);
+    const auto lock = this->enter();
+    const Search<G>& search = this->driver_.search(slot);
     const auto actions = static_cast<std::size_t>(search.root_position().num_actions());
     SearchResult result{};
     result.action = search.best_action();
     result.value = search.root_value();
-    const double draw = search.root_draw();
-    result.wdl[0] = (1 - draw + result.value) / 2;
-    result.wdl[1] = draw;
-    result.wdl[2] = (1 - draw - result.value) / 2;
+    result.wdl = search.root_wdl();
     result.policy.resize(actions);
     search.write_policy(result.policy.data());
     result.prior.assign(actions, 0.0f);
@@ -97,21 +110,41 @@ class PositionSearchImpl final : public PoolImpl<G, PositionSearch<G>, AnyPositi
     result.tree_bytes = search.tree_bytes();
     return result;
   }
+
+  void set_cancel_token(std::shared_ptr<const CancelToken> token) override {
+    const auto lock = this->enter();
+    this->driver_.pool().set_cancel_token(std::move(token));
+  }
 };
 
 template <Game G>
 class SelfPlayImpl final : public PoolImpl<G, SelfPlay<G>, AnySelfPlay> {
  public:
   using PoolImpl<G, SelfPlay<G>, AnySelfPlay>::PoolImpl;
-  std::vector<std::uint8_t> take_rows() override { return this->driver_.take_rows(); }
-  std::vector<FinishedGame> take_games() override { return this->driver_.take_games(); }
+  std::vector<std::uint8_t> take_rows() override {
+    const auto lock = this->enter();
+    return this->driver_.take_rows();
+  }
+  std::vector<FinishedGame> take_games() override {
+    const auto lock = this->enter();
+    return this->driver_.take_games();
+  }
   std::vector<std::uint8_t> park() override {
-    this->rows_out_ = 0;
+    const auto lock = this->enter();
     return this->driver_.park();
   }
   void restore(std::span<const std::uint8_t> bytes) override {
-    this->rows_out_ = 0;
+    const auto lock = this->enter();
     this->driver_.restore(bytes);
+  }
+  // The games go on: the searches that were given up begin again.
+  void abandon() override {
+    const auto lock = this->enter();
+    this->driver_.restore(this->driver_.park());
+  }
+  bool run_natively(NativeEvaluator evaluator, double slice_ms) override {
+    if (slice_ms <= 0) throw InvalidInput("run_natively: self-play never ends by itself; give it a slice of time");
+    return PoolImpl<G, SelfPlay<G>, AnySelfPlay>::run_natively(evaluator, slice_ms);
   }
 };
 

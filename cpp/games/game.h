@@ -137,6 +137,12 @@ concept HasRandomAction = requires(const G position, Rng& rng) {
   { position.random_action(rng) } -> std::same_as<Action>;
 };
 
+// Optional: the lowest action that ends the game with a win of the mover, or -1; faster than trying all of them.
+template <class G>
+concept HasWinningAction = requires(const G position) {
+  { position.winning_action() } -> std::same_as<int>;
+};
+
 // Optional: the phase that the mover is in, in capitals.
 template <class G>
 concept HasPhases = requires(const G position) {
@@ -177,6 +183,20 @@ Action random_action(const G& position, Rng& rng) {
   } else {
     const auto actions = position.legal_actions();
     return actions[static_cast<int>(rng.below(static_cast<std::uint32_t>(actions.size())))];
+  }
+}
+
+template <Game G>
+int winning_action(const G& position) {
+  if constexpr (HasWinningAction<G>) {
+    return position.winning_action();
+  } else {
+    for (const Action action : position.legal_actions()) {
+      G next = position;
+      next.apply(action);
+      if (next.outcome() == win_of(position.to_move())) return action;
+    }
+    return -1;
   }
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 
 #include "search/search.h"
@@ -19,7 +21,9 @@ class EvaluationCache {
       : num_buckets_(static_cast<std::size_t>(positions + ways - 1) / ways),
         stride_((sizeof(Header) + static_cast<std::size_t>(max_actions) * sizeof(ScoredAction) + 7) / 8 * 8),
         bytes_(num_buckets_ * ways * stride_),
-        data_(bytes_ > 0 ? new std::byte[bytes_]() : nullptr) {}
+        data_(static_cast<std::byte*>(bytes_ > 0 ? std::calloc(bytes_, 1) : nullptr)) {
+    if (bytes_ > 0 && !data_) throw std::bad_alloc();
+  }
 
   bool find(std::uint64_t key, Evaluation& evaluation) const {
     for (std::size_t way = 0; num_buckets_ > 0 && way < ways; ++way) {
@@ -89,7 +93,10 @@ class EvaluationCache {
   }
 
   std::size_t num_buckets_, stride_, bytes_;
-  std::unique_ptr<std::byte[]> data_;
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+  std::unique_ptr<std::byte[], Free> data_;  // from calloc: pages that are never written take no memory
   std::uint32_t generation_ = 1, clock_ = 0;
 };
 

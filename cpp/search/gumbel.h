@@ -100,8 +100,9 @@ class GumbelRoot {
     int best = -1;
     for_each_considered(tree, root, [&](int position, const Edge& edge, int visits) {
       if (visits != wanted) return;
-      const double q =
-          visits == 0 ? completed.mixed_value : child_value(tree.node(edge.child), player, params.virtual_loss);
+      const double q = edge.child == no_node
+                           ? completed.mixed_value
+                           : child_value(tree.node(edge.child), player, params.virtual_loss, completed.mixed_value);
       const double score = scores_[static_cast<std::size_t>(edge.action)] + completed.scale * q;
       if (score > best_score) {
         best_score = score;

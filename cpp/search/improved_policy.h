@@ -26,7 +26,7 @@ struct CompletedQ {
       if (child_visits == 0) continue;
       const double prior = std::max(unpack_prior(edge.prior), 1e-9f);
       prior_sum += prior;
-      weighted_q += prior * child_value(child, node.to_move, params.virtual_loss);
+      weighted_q += prior * child_value(child, node.to_move, params.virtual_loss, 0.0);
       children_sum += child.value_sum;
       visits += child_visits;
       most_visits = std::max(most_visits, child_visits);
@@ -45,21 +45,20 @@ inline int improved_policy(const Tree& tree, std::int32_t index, const PreparedP
   const Node& node = tree.node(index);
   const auto edges = tree.edges(index);
   const auto completed = CompletedQ::of(tree, index, params.values);
-  // Weights relative to exp(sigma(v_mix)); a shift keeps exp in range.
-  double highest = 0;
-  for (int i = 0; i < node.num_active; ++i) {
-    const Node& child = tree.node(edges[static_cast<std::size_t>(i)].child);
-    highest = std::max(highest, completed.scale * (child_value(child, node.to_move, params.values.virtual_loss) -
-                                                   completed.mixed_value));
-  }
-  double total = 0, active_prior = 0;
-  const auto weight_of = [&](const Edge& edge, double q) {
-    return unpack_prior(edge.prior) * std::exp(completed.scale * (q - completed.mixed_value) - highest);
+  const auto child_of = [&](int i) -> const Node& { return tree.node(edges[static_cast<std::size_t>(i)].child); };
+  const auto sigma_of = [&](int i) {  // relative to sigma(v_mix)
+    const double q = child_value(child_of(i), node.to_move, params.values.virtual_loss, completed.mixed_value);
+    return completed.scale * (q - completed.mixed_value);
   };
+  double highest = 0;  // a shift that keeps exp in range
+  for (int i = 0; i < node.num_active; ++i) highest = std::max(highest, sigma_of(i));
+  const auto weight_of = [&](int i, double sigma) {
+    return unpack_prior(edges[static_cast<std::size_t>(i)].prior) * std::exp(sigma - highest);
+  };
+  double total = 0, active_prior = 0;
   for (int i = 0; i < node.num_active; ++i) {
-    const Edge& edge = edges[static_cast<std::size_t>(i)];
-    active_prior += unpack_prior(edge.prior);
-    total += weight_of(edge, child_value(tree.node(edge.child), node.to_move, params.values.virtual_loss));
+    active_prior += unpack_prior(edges[static_cast<std::size_t>(i)].prior);
+    total += weight_of(i, sigma_of(i));
   }
   total += std::max(0.0, 1.0 - active_prior) * std::exp(-highest);
   total = std::max(total, 1e-300);
@@ -68,18 +67,16 @@ inline int improved_policy(const Tree& tree, std::int32_t index, const PreparedP
   double best_score = -1e300;
   int best = 0;
   for (int i = 0; i < node.num_active; ++i) {
-    const Edge& edge = edges[static_cast<std::size_t>(i)];
-    const Node& child = tree.node(edge.child);
-    const double q = child_value(child, node.to_move, params.values.virtual_loss);
-    double score = weight_of(edge, q) / total - static_cast<double>(child.visits + child.in_flight) / visits_below;
-    if (child.known() && value_for(child.result, node.to_move) < 0) score = known_loss_score;
+    const Node& child = child_of(i);
+    double score =
+        weight_of(i, sigma_of(i)) / total - static_cast<double>(child.visits + child.in_flight) / visits_below;
+    if (is_known_loss(child, node.to_move)) score = known_loss_score;
     if (score > best_score) {
       best_score = score;
       best = i;
     }
   }
-  if (node.num_active < node.num_edges && weight_of(edges[node.num_active], completed.mixed_value) / total > best_score)
-    best = node.num_active;
+  if (node.num_active < node.num_edges && weight_of(node.num_active, 0.0) / total > best_score) best = node.num_active;
   return best;
 }
 

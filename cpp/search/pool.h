@@ -142,7 +142,11 @@ class Pool {
     for (int h = 0; h < config_.halves; ++h) hand_over(h);
   }
 
-  void set_cancel_token(std::shared_ptr<const CancelToken> token) { cancel_ = std::move(token); }
+  // A token by which searches end with what they have. For drivers that let a slot rest when its search is done.
+  void set_cancel_token(std::shared_ptr<const CancelToken> token) {
+    wait_for_background();
+    cancel_ = std::move(token);
+  }
 
   // The next batch to evaluate. No rows: every slot rests. A batch must be submitted before the next is collected.
   Batch collect() {
@@ -163,8 +167,14 @@ class Pool {
     return {nullptr, 0};
   }
 
+  // Rows of the batch that has been collected and not submitted.
+  int rows_out() const {
+    return collected_ ? static_cast<int>(halves_[static_cast<std::size_t>(turn_)].rows.size()) : 0;
+  }
+
   // Policy logits [rows][num_actions] and WDL probabilities [rows][3] of the mover, for the batch collected last.
-  // Throws InvalidInput, and nothing has happened, if one is not a number or infinite, or a row's WDL sums to nothing.
+  // Throws InvalidInput, and nothing has happened, if one is not a number or infinite, or a row's WDL are not
+  // probabilities that sum to about 1.
   void submit(const float* policy, const float* wdl) {
     if (!collected_) throw InvalidInput("submit: no batch has been collected");
     Half& h = half(turn_);
@@ -174,6 +184,13 @@ class Pool {
     collected_ = false;
     hand_over(turn_);
     turn_ = (turn_ + 1) % config_.halves;
+  }
+
+  // Returns when no thread of the pool is at work, so that searches may be looked at.
+  void wait_for_background() {
+    if (config_.halves == 1) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return queue_.empty(); });
   }
 
   // Gives up everything under way: searches end with what they have, a collected batch needs no submit.
@@ -189,7 +206,10 @@ class Pool {
       counters_.search += s.search.counters();
       ++counters_.searches;
     }
-    for (Half& h : halves_) h.rows.clear();
+    for (Half& h : halves_) {
+      h.rows.clear();
+      h.policy.clear();
+    }
     collected_ = false;
   }
 
@@ -198,24 +218,34 @@ class Pool {
   bool run_natively(NativeEvaluator evaluator, double slice_ms) {
     if (config_.halves != 1 || collected_) throw InvalidInput("run_natively: needs one half and no batch under way");
     const auto start = std::chrono::steady_clock::now();
+    const auto slice_is_over = [&] {
+      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+      return slice_ms > 0 && elapsed.count() >= slice_ms;
+    };
     std::atomic<bool> all_rest{true};
     workers_.for_each(config_.slots, [&](int i) {
       Slot& s = slot(i);
       ScoredActions<G> scored;
-      for (std::uint32_t step = 1; s.thinking; ++step) {
-        if ((step & 15) == 0) {
+      for (std::uint32_t step = 0; s.thinking; ++step) {
+        if (step % 16 == 0) {
           if (cancelled()) s.search.cancel();
-          const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-          if (slice_ms > 0 && elapsed.count() >= slice_ms) {
+          if (slice_is_over()) {
             all_rest = false;
             return;
           }
         }
-        if (s.search.next(1) == Search<G>::Step::leaf)
-          s.search.finish(s.search.pending_number(),
-                          evaluate_natively(evaluator, s.search.pending_leaf().position, s.search.rng(), scored));
-        else
-          end_search(i);
+        switch (s.search.next(1)) {
+          case Search<G>::Step::leaf:
+            s.search.finish(s.search.pending_number(),
+                            evaluate_natively(evaluator, s.search.pending_leaf().position, s.search.rng(), scored));
+            break;
+          case Search<G>::Step::done:
+            end_search(i);
+            break;
+          case Search<G>::Step::wait:
+          case Search<G>::Step::again:
+            break;
+        }
       }
     });
     gather_counters(half(0));
@@ -274,7 +304,8 @@ class Pool {
       for (std::size_t i = 0; i < count; ++i) bad += !std::isfinite(values[i]);
       return bad;
     };
-    const std::size_t bad_policy = count_bad(policy, static_cast<std::size_t>(rows * num_actions_));
+    const std::size_t bad_policy =
+        count_bad(policy, static_cast<std::size_t>(rows) * static_cast<std::size_t>(num_actions_));
     const std::size_t bad_wdl = count_bad(wdl, static_cast<std::size_t>(rows) * 3);
     if (bad_policy + bad_wdl > 0)
       throw InvalidInput("submit: the evaluator gave " + std::to_string(bad_policy) + " policy and " +
@@ -282,9 +313,11 @@ class Pool {
                          std::to_string(rows));
     for (int row = 0; row < rows; ++row) {
       const float* p = wdl + row * 3;
-      if (p[0] < 0 || p[1] < 0 || p[2] < 0 || !(p[0] + p[1] + p[2] > 0))
+      constexpr float tolerance = 0.05f;  // low precision rounds
+      if (std::min({p[0], p[1], p[2]}) < 0 || std::abs(p[0] + p[1] + p[2] - 1) > tolerance)
         throw InvalidInput("submit: wdl of row " + std::to_string(row) + " is (" + std::to_string(p[0]) + ", " +
-                           std::to_string(p[1]) + ", " + std::to_string(p[2]) + "), not three probabilities");
+                           std::to_string(p[1]) + ", " + std::to_string(p[2]) +
+                           "), not three probabilities that sum to 1");
     }
   }
 
@@ -307,13 +340,7 @@ class Pool {
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return h.ready; });
-    if (background_error_) std::rethrow_exception(background_error_);
-  }
-
-  void wait_for_background() {
-    if (config_.halves == 1) return;
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return queue_.empty(); });
+    if (background_error_) std::rethrow_exception(std::exchange(background_error_, nullptr));
   }
 
   void process_in_background(std::stop_token stop) {
@@ -407,6 +434,8 @@ class Pool {
         }
         case Search<G>::Step::wait:
           return;
+        case Search<G>::Step::again:
+          break;
         case Search<G>::Step::done:
           end_search(i);
           break;

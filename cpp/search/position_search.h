@@ -16,13 +16,14 @@ class PositionSearch final : public Pool<G>::Driver {
 
   Pool<G>& pool() { return pool_; }
 
-  // Begins to search the first positions.size() slots; nothing else is under way. With `reuse_trees`, a slot that holds
-  // its position or one from one or two actions before keeps what it knows; without, the result depends on the position
-  // and the seed only. Positions go on (no game over) and have the options of the example.
+  // Begins to search the first positions.size() slots; what is under way is given up. With `reuse_trees`, a slot that
+  // holds its position or one from one or two actions before keeps what it knows; without, the result depends on the
+  // position and the seed only. Positions go on (no game over) and have the options of the example.
   void begin(std::span<const G> positions, bool reuse_trees) {
     if (static_cast<int>(positions.size()) > pool_.num_slots())
       throw InvalidInput(std::to_string(positions.size()) + " positions in " + std::to_string(pool_.num_slots()) +
                          " slots");
+    pool_.abandon();
     began_.resize(static_cast<std::size_t>(pool_.num_slots()), false);
     for (int i = 0; i < static_cast<int>(positions.size()); ++i) {
       Search<G>& search = pool_.search(i);
@@ -34,6 +35,14 @@ class PositionSearch final : public Pool<G>::Driver {
       pool_.wake(i);
     }
     pool_.start();
+  }
+
+  // The search in a slot, which no thread touches while it is looked at. Throws InvalidInput if there is none.
+  const Search<G>& search(int slot) {
+    if (slot < 0 || slot >= static_cast<int>(began_.size()) || !began_[static_cast<std::size_t>(slot)])
+      throw InvalidInput("no position has been searched in slot " + std::to_string(slot));
+    pool_.wait_for_background();
+    return pool_.search(slot);
   }
 
   bool search_done(int, Search<G>&) override { return false; }

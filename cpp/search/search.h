@@ -3,7 +3,7 @@
 // games with a network.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -61,7 +61,7 @@ struct ActionStatistics {
 template <Game G>
 class Search {
  public:
-  enum class Step { leaf, wait, done };
+  enum class Step { leaf, wait, again, done };
 
   // A position that waits for its evaluation, and the way to it.
   struct Leaf {
@@ -110,28 +110,30 @@ class Search {
     counters_ = {};
     started_ = 0;
     stop_ = StopReason::none;
-    if (root_ready_)  // the same root again: without the noise of last time
+    if (root_ready_) {  // the same root again: without the noise of last time
       for (Edge& edge : tree_.edges(root)) edge.prior = raw_priors_[static_cast<std::size_t>(edge.action)];
+      sort_inactive_edges();
+    }
     root_ready_ = false;
     start_time_ = std::chrono::steady_clock::now();
+    find_win_at_once(root, *root_position_);
     if (tree_.node(root).expanded()) prepare_root();
   }
 
   void cancel() { stop_ = StopReason::cancelled; }
 
   // Walks until a leaf needs an evaluation (`leaf`: see pending_leaf()), or the evaluations under way must come first
-  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way.
+  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way. `again`: many walks have met
+  // nothing but known ends; call again, after a look at whatever may cancel the search.
   Step next(int max_pending) {
-    for (;;) {
+    for (int walks = 0; walks < walks_at_once; ++walks) {
       if (num_pending_ >= max_pending) return Step::wait;
-      if (root_ready_ && should_stop()) return num_pending_ > 0 ? Step::wait : Step::done;
-      if (!root_ready_) {
-        if (stop_ == StopReason::cancelled || check_limits()) return num_pending_ > 0 ? Step::wait : Step::done;
-        if (num_pending_ > 0) return Step::wait;  // the root's own evaluation
-      }
+      if (root_ready_ ? should_stop() : stop_ != StopReason::none) return num_pending_ > 0 ? Step::wait : Step::done;
+      if (!root_ready_ && num_pending_ > 0) return Step::wait;  // the root's own evaluation
       if (walk()) return Step::leaf;
       if (collided_) return Step::wait;
     }
+    return Step::again;
   }
 
   // The leaf that `next` found last, and its number for `finish`.
@@ -178,10 +180,14 @@ class Search {
     if (node.known()) return value_for(node.result, node.to_move);
     return node.visits > 0 ? sign_of(node.to_move) * node.value_sum / node.visits : 0.0;
   }
-  double root_draw() const {
+  // Win, draw and loss of the mover; the sum is 1, win - loss is root_value().
+  std::array<double, 3> root_wdl() const {
     const Node& node = tree_.node(root);
-    if (node.known()) return node.result == Outcome::draw ? 1.0 : 0.0;
-    return node.visits > 0 ? static_cast<double>(node.draw_sum) / node.visits : 1.0;
+    const double value = root_value();
+    const double draw = node.known()      ? (node.result == Outcome::draw ? 1.0 : 0.0)
+                        : node.visits > 0 ? std::min(node.draw_sum / node.visits, 1.0 - std::abs(value))
+                                          : 1.0;
+    return {(1.0 - draw + value) / 2, draw, (1.0 - draw - value) / 2};
   }
 
   std::vector<ActionStatistics> statistics() const {
@@ -194,11 +200,8 @@ class Search {
         continue;
       }
       const Node& child = tree_.node(edge.child);
-      const bool nothing = child.visits == 0 && !child.known();
-      rows.push_back(
-          {edge.action, child.visits, prior,
-           nothing ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(child_value(child, player, 0.0)),
-           child.result, child.distance});
+      const double value = child_value(child, player, 0.0, std::numeric_limits<double>::quiet_NaN());
+      rows.push_back({edge.action, child.visits, prior, static_cast<float>(value), child.result, child.distance});
     }
     return rows;
   }
@@ -264,6 +267,8 @@ class Search {
 
  private:
   static constexpr std::int32_t root = 0;
+  static constexpr std::int32_t max_visits = 1 << 30;  // what a tree counts to, however often it is searched again
+  static constexpr int walks_at_once = 256;            // so often `next` walks to a known end before it returns
 
   // One simulation. True: it stands at a leaf that needs an evaluation. False: it is finished, or has collided.
   bool walk() {
@@ -275,6 +280,7 @@ class Search {
     std::int32_t index = root;
     for (;;) {
       leaf.path.push_back(index);
+      find_win_at_once(index, leaf.position);
       const Node& node = tree_.node(index);
       if (node.known()) {
         back_up(leaf.path, value_for_player0(node.result), node.result == Outcome::draw ? 1.0f : 0.0f);
@@ -303,6 +309,20 @@ class Search {
       index = edge.child != no_node ? edge.child
                                     : tree_.activate(index, position, leaf.position.to_move(), leaf.position.outcome());
     }
+  }
+
+  // A position whose mover can win with one action is not evaluated: it is won. So a search never chooses an action
+  // that loses at once when there is another, wins in one are always the quickest, and no evaluation is spent on
+  // either.
+  void find_win_at_once(std::int32_t index, const G& position) {
+    const Node& node = tree_.node(index);
+    if (!params_->values.solver || node.known() || node.expanded() || node.in_flight > 0) return;
+    const int action = winning_action(position);
+    if (action < 0) return;
+    const ScoredAction win{static_cast<Action>(action), pack_prior(1.0f)};
+    tree_.expand(index, {&win, 1});
+    tree_.activate(index, 0, position.to_move(), win_of(position.to_move()));
+    prove_from_children(tree_, index);
   }
 
   int select(std::int32_t index) {
@@ -340,18 +360,27 @@ class Search {
     }
   }
 
-  // Once per search, as soon as the root has its priors: noise, Gumbel samples, order.
+  // Once per search, as soon as the root has its priors: Gumbel samples or noise.
   void prepare_root() {
     root_ready_ = true;
-    auto edges = tree_.edges(root);
     raw_priors_.assign(static_cast<std::size_t>(root_position_->num_actions()), 0);
-    for (const Edge& edge : edges) raw_priors_[static_cast<std::size_t>(edge.action)] = edge.prior;
+    for (const Edge& edge : tree_.edges(root)) raw_priors_[static_cast<std::size_t>(edge.action)] = edge.prior;
     const SearchParams& values = params_->values;
-    if (values.gumbel) {
+    if (tree_.node(root).known()) return;
+    if (values.gumbel)
       gumbel_.begin(tree_, root, values, root_position_->num_actions(), rng_);
-      return;
-    }
-    if (values.noise_epsilon <= 0 && values.root_policy_temperature == 1.0) return;
+    else if (values.noise_epsilon > 0 || values.root_policy_temperature != 1.0)
+      add_noise();
+  }
+
+  void sort_inactive_edges() {
+    const auto inactive = tree_.edges(root).subspan(tree_.node(root).num_active);
+    std::stable_sort(inactive.begin(), inactive.end(), [](const Edge& a, const Edge& b) { return a.prior > b.prior; });
+  }
+
+  void add_noise() {
+    const SearchParams& values = params_->values;
+    const auto edges = tree_.edges(root);
     std::vector<double> priors;
     double total = 0;
     for (const Edge& edge : edges) {
@@ -368,32 +397,29 @@ class Search {
           (1.0 - values.noise_epsilon) * priors[i] / std::max(total, 1e-300) + values.noise_epsilon * drawn;
       edges[i].prior = pack_prior(static_cast<float>(prior));
     }
-    const auto inactive = edges.subspan(tree_.node(root).num_active);
-    std::stable_sort(inactive.begin(), inactive.end(), [](const Edge& a, const Edge& b) { return a.prior > b.prior; });
+    sort_inactive_edges();
   }
 
   bool should_stop() {
     if (stop_ != StopReason::none) return true;
     if (params_->values.solver && tree_.node(root).known()) {
       stop_ = StopReason::proven;
-    } else if (params_->values.simulations > 0 && started_ >= params_->values.simulations) {
+    } else if ((params_->values.simulations > 0 && started_ >= params_->values.simulations) ||
+               tree_.node(root).visits >= max_visits) {
       stop_ = StopReason::simulations;
     } else if (params_->values.early_stop && (started_ & 7) == 0 && leader_is_safe()) {
       stop_ = StopReason::decided;
-    } else {
-      check_limits();
+    } else if (params_->values.milliseconds > 0 && elapsed_milliseconds() >= params_->values.milliseconds) {
+      stop_ = StopReason::milliseconds;
+    } else if (!tree_.make_room(2, static_cast<std::size_t>(num_pending_ + 1) * G::max_legal,
+                                params_->values.max_tree_bytes)) {
+      stop_ = StopReason::memory;  // there may be no room for a leaf, a win behind it, and all that is under way
     }
     return stop_ != StopReason::none;
   }
 
-  // Time and memory.
-  bool check_limits() {
-    if (stop_ == StopReason::none && params_->values.milliseconds > 0 && (started_ & 15) == 0) {
-      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start_time_;
-      if (elapsed.count() >= params_->values.milliseconds && root_ready_) stop_ = StopReason::milliseconds;
-    }
-    if (stop_ == StopReason::none && tree_.bytes() >= params_->values.max_tree_bytes) stop_ = StopReason::memory;
-    return stop_ != StopReason::none;
+  double elapsed_milliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_time_).count();
   }
 
   bool leader_is_safe() const {
@@ -403,42 +429,36 @@ class Search {
     int first = 0, second = 0;
     const auto edges = tree_.edges(root);
     for (int i = 0; i < node.num_active; ++i) {
-      const int visits = tree_.node(edges[static_cast<std::size_t>(i)].child).visits;
-      if (visits > first) {
+      const Node& child = tree_.node(edges[static_cast<std::size_t>(i)].child);
+      if (is_known_loss(child, node.to_move)) continue;  // never chosen, however many visits it has
+      if (child.visits > first) {
         second = first;
-        first = visits;
+        first = child.visits;
       } else {
-        second = std::max(second, visits);
+        second = std::max(second, child.visits);
       }
     }
-    return first - second > params_->values.simulations - started_;
+    return first - second > params_->values.simulations - counters_.simulations;
   }
 
-  // Most visits first; proven results override: the quickest win, never a loss unless all lose, then the longest.
+  // Most visits first; known results override: the quickest win, never a loss unless all lose, then the longest.
   Action best_action_at(std::int32_t index) const {
     const Node& node = tree_.node(index);
     const auto edges = tree_.edges(index);
     if (edges.empty()) return root_position_->legal_actions()[0];
-    const bool halving = index == root && params_ != nullptr && params_->values.gumbel && root_ready_ && !node.known();
-    const Edge* best = &edges[0];
-    if (halving) {
-      best = &edges[static_cast<std::size_t>(gumbel_.best(tree_, root, params_->values))];
-      const bool lost = best->child != no_node && tree_.node(best->child).known() &&
-                        value_for(tree_.node(best->child).result, node.to_move) < 0;
-      if (!lost) return best->action;
-      best = &edges[0];
+    if (index == root && params_->values.gumbel && root_ready_ && !node.known()) {
+      const Edge& winner = edges[static_cast<std::size_t>(gumbel_.best(tree_, root, params_->values))];
+      if (winner.child == no_node || !is_known_loss(tree_.node(winner.child), node.to_move)) return winner.action;
     }
-    const auto rank = [&](const Edge& edge) {
-      // (class, first key, second key): won, undecided or drawn, unvisited, lost
-      if (edge.child == no_node) return std::array<double, 3>{1, unpack_prior(edge.prior), 0};
+    // (class, first key, second key): won, visited, unvisited, lost
+    const auto rank = [&](const Edge& edge) -> std::array<double, 3> {
+      if (edge.child == no_node) return {1, unpack_prior(edge.prior), 0};
       const Node& child = tree_.node(edge.child);
-      const int value = value_for(child.result, node.to_move);
-      if (child.known() && value > 0) return std::array<double, 3>{3, -static_cast<double>(child.distance), 0};
-      if (child.known() && value < 0) return std::array<double, 3>{0, static_cast<double>(child.distance), 0};
-      if (node.known() && !child.known())
-        return std::array<double, 3>{1, 0, 0};  // a proven draw is a draw by a proven child
-      return std::array<double, 3>{2, static_cast<double>(child.visits), child_value(child, node.to_move, 0.0)};
+      if (is_known_loss(child, node.to_move)) return {0, static_cast<double>(child.distance), 0};
+      if (child.known() && child.result != Outcome::draw) return {3, -static_cast<double>(child.distance), 0};
+      return {2, static_cast<double>(child.visits), child_value(child, node.to_move, 0.0, -1.0)};
     };
+    const Edge* best = &edges[0];
     for (const Edge& edge : edges)
       if (rank(edge) > rank(*best)) best = &edge;
     return best->action;
@@ -454,7 +474,7 @@ class Search {
     for (const Edge& edge : tree_.edges(root)) {
       if (edge.child == no_node) continue;
       const Node& child = tree_.node(edge.child);
-      if (child.known() && value_for(child.result, node.to_move) < 0) continue;
+      if (is_known_loss(child, node.to_move)) continue;
       policy[edge.action] = static_cast<float>(child.visits);
       total += child.visits;
     }
@@ -472,9 +492,9 @@ class Search {
     double highest = -1e300, total = 0;
     for (const Edge& edge : tree_.edges(root)) {
       const float prior = raw_prior(edge);
-      const bool visited =
-          edge.child != no_node && (tree_.node(edge.child).visits > 0 || tree_.node(edge.child).known());
-      const double q = visited ? child_value(tree_.node(edge.child), node.to_move, 0.0) : completed.mixed_value;
+      const double q = edge.child == no_node
+                           ? completed.mixed_value
+                           : child_value(tree_.node(edge.child), node.to_move, 0.0, completed.mixed_value);
       const double logit = std::log(std::max(prior, 1e-9f)) + completed.scale * q;
       policy[edge.action] = static_cast<float>(logit);
       highest = std::max(highest, logit);

@@ -36,12 +36,16 @@ class PreparedParams {
 };
 
 // The value of a child to `player`, in [-1, 1]: exact if known, else the mean over visits; evaluations under way count
-// as losses. 0 for a child of which nothing is known (its evaluation was cancelled).
-inline double child_value(const Node& child, int player, double virtual_loss) {
+// as losses. `otherwise` for a child of which nothing is known, because its evaluation was given up.
+inline double child_value(const Node& child, int player, double virtual_loss, double otherwise) {
   if (child.known()) return value_for(child.result, player);
   const double losses = virtual_loss * child.in_flight;
   const double count = child.visits + losses;
-  return count > 0 ? (sign_of(player) * child.value_sum - losses) / count : 0.0;
+  return count > 0 ? (sign_of(player) * child.value_sum - losses) / count : otherwise;
+}
+
+inline bool is_known_loss(const Node& child, int player) {
+  return child.known() && value_for(child.result, player) < 0;
 }
 
 // The value of an action that has not been visited, to the mover of `node`, whose own value is `value`.
@@ -62,6 +66,7 @@ inline int puct(const Tree& tree, std::int32_t index, const PreparedParams& para
   const int player = node.to_move;
   const double virtual_loss = params.values.virtual_loss;
   const double exploration = params.exploration(node.visits + node.in_flight);
+  const double value = sign_of(player) * node.value_sum / node.visits;
   double best_score = -1e300, visited_prior = 0;
   int best = 0;
   for (int i = 0; i < node.num_active; ++i) {
@@ -70,15 +75,14 @@ inline int puct(const Tree& tree, std::int32_t index, const PreparedParams& para
     const double prior = unpack_prior(edge.prior);
     visited_prior += prior;
     double score =
-        child_value(child, player, virtual_loss) + exploration * prior / (1 + child.visits + child.in_flight);
-    if (child.known() && value_for(child.result, player) < 0) score = known_loss_score;
+        child_value(child, player, virtual_loss, value) + exploration * prior / (1 + child.visits + child.in_flight);
+    if (is_known_loss(child, player)) score = known_loss_score;
     if (score > best_score) {
       best_score = score;
       best = i;
     }
   }
   if (node.num_active < node.num_edges) {
-    const double value = sign_of(player) * node.value_sum / node.visits;
     const double prior = unpack_prior(edges[node.num_active].prior);
     if (first_play_urgency(value, visited_prior, fpu_reduction) + exploration * prior > best_score)
       best = node.num_active;
@@ -96,9 +100,9 @@ inline int uct(const Tree& tree, std::int32_t index, const PreparedParams& param
   int best = 0;
   for (int i = 0; i < node.num_active; ++i) {
     const Node& child = tree.node(edges[static_cast<std::size_t>(i)].child);
-    double score = child_value(child, player, params.values.virtual_loss) +
+    double score = child_value(child, player, params.values.virtual_loss, 1.0) +
                    params.values.uct_c * std::sqrt(log_visits / std::max(1, child.visits + child.in_flight));
-    if (child.known() && value_for(child.result, player) < 0) score = known_loss_score;
+    if (is_known_loss(child, player)) score = known_loss_score;
     if (score > best_score) {
       best_score = score;
       best = i;

@@ -46,15 +46,15 @@ inline constexpr std::int32_t no_node = -1;
 
 struct Node {
   double value_sum = 0;               // for player 0, over visits
-  float draw_sum = 0;                 // probability of a draw, over visits
+  double draw_sum = 0;                // probability of a draw, over visits; a float would stop counting at 2^24
   std::int32_t visits = 0;            // finished simulations that passed or ended here
   std::int32_t first_edge = no_node;  // unexpanded until set
   std::uint16_t num_edges = 0;
-  std::uint16_t num_active = 0;  // the first so many edges have children; the others stand by falling prior
-  std::uint16_t in_flight = 0;   // evaluations under way below here
-  std::uint16_t distance = 0;    // plies to the end, if the result is known
-  std::uint8_t to_move = 0;
-  Outcome result = Outcome::ongoing;  // known result: the game's end, or proven by the children
+  std::uint16_t num_active = 0;      // the first so many edges have children; the others stand by falling prior
+  std::uint16_t distance = 0;        // plies to the end, if the result is known
+  std::uint16_t in_flight : 13 = 0;  // evaluations under way below here
+  std::uint16_t to_move : 1 = 0;
+  Outcome result : 2 = Outcome::ongoing;  // known result: the game's end, or proven by the children
 
   bool expanded() const { return first_edge != no_node; }
   bool known() const { return result != Outcome::ongoing; }
@@ -71,13 +71,20 @@ constexpr int value_for(Outcome result, int player) {
 class Tree {
  public:
   void clear() {
+    if (bytes() > kept_bytes) *this = {};
     nodes_.clear();
     edges_.clear();
   }
 
+  // Takes memory for so many more nodes and edges. Returns false if the tree would need more than `max_bytes` at any
+  // moment, that of growing included.
+  bool make_room(std::size_t nodes, std::size_t edges, std::int64_t max_bytes) {
+    return grow(nodes_, nodes, max_bytes) && grow(edges_, edges, max_bytes);
+  }
+
   std::int32_t add_node(int to_move, Outcome result) {
     Node node;
-    node.to_move = static_cast<std::uint8_t>(to_move);
+    node.to_move = to_move & 1;
     node.result = result;
     nodes_.push_back(node);
     return static_cast<std::int32_t>(nodes_.size()) - 1;
@@ -109,44 +116,58 @@ class Tree {
 
   Node& node(std::int32_t index) { return nodes_[static_cast<std::size_t>(index)]; }
   const Node& node(std::int32_t index) const { return nodes_[static_cast<std::size_t>(index)]; }
-  std::span<Edge> edges(std::int32_t index) { return {edges_.data() + node(index).first_edge, node(index).num_edges}; }
-  std::span<const Edge> edges(std::int32_t index) const {
+  std::span<Edge> edges(std::int32_t index) {
     if (!node(index).expanded()) return {};
     return {edges_.data() + node(index).first_edge, node(index).num_edges};
   }
+  std::span<const Edge> edges(std::int32_t index) const { return const_cast<Tree*>(this)->edges(index); }
 
   std::size_t num_nodes() const { return nodes_.size(); }
+  std::size_t num_edges() const { return edges_.size(); }
+
+  // Memory taken, whether it is used yet or not.
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(nodes_.size() * sizeof(Node) + edges_.size() * sizeof(Edge));
+    return static_cast<std::int64_t>(nodes_.capacity() * sizeof(Node) + edges_.capacity() * sizeof(Edge));
   }
 
  private:
+  static constexpr std::int64_t kept_bytes = 1 << 20;  // a tree up to this size keeps its memory when it is cleared
+
+  template <class T>
+  bool grow(std::vector<T>& items, std::size_t more, std::int64_t max_bytes) const {
+    if (items.capacity() - items.size() >= more) return true;
+    const std::size_t wanted = std::max(items.size() + more, items.capacity() + items.capacity() / 2);
+    if (bytes() + static_cast<std::int64_t>(wanted * sizeof(T)) > max_bytes) return false;
+    items.reserve(wanted);
+    return true;
+  }
+
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
 };
 
 inline void Tree::compact(std::int32_t root) {
-  static thread_local std::vector<Node> nodes;
-  static thread_local std::vector<Edge> edges;
-  nodes.clear();
-  edges.clear();
-  nodes.push_back(node(root));
+  Tree kept;
+  if (bytes() <= kept_bytes) {  // it will grow to about its old size again
+    kept.nodes_.reserve(nodes_.capacity());
+    kept.edges_.reserve(edges_.capacity());
+  }
+  kept.nodes_.push_back(node(root));
   // Breadth first: the children of a node that has been copied are appended behind all that is there.
-  for (std::size_t next = 0; next < nodes.size(); ++next) {
-    const std::int32_t old_first = nodes[next].first_edge;
+  for (std::size_t next = 0; next < kept.nodes_.size(); ++next) {
+    const std::int32_t old_first = kept.nodes_[next].first_edge;
     if (old_first == no_node) continue;
-    const auto first = edges.size();
-    const int count = nodes[next].num_edges, active = nodes[next].num_active;
-    edges.insert(edges.end(), edges_.begin() + old_first, edges_.begin() + old_first + count);
-    nodes[next].first_edge = static_cast<std::int32_t>(first);
+    const std::size_t first = kept.edges_.size();
+    const int count = kept.nodes_[next].num_edges, active = kept.nodes_[next].num_active;
+    kept.edges_.insert(kept.edges_.end(), edges_.begin() + old_first, edges_.begin() + old_first + count);
+    kept.nodes_[next].first_edge = static_cast<std::int32_t>(first);
     for (int i = 0; i < active; ++i) {
-      Edge& edge = edges[first + static_cast<std::size_t>(i)];
-      nodes.push_back(node(edge.child));
-      edge.child = static_cast<std::int32_t>(nodes.size()) - 1;
+      Edge& edge = kept.edges_[first + static_cast<std::size_t>(i)];
+      kept.nodes_.push_back(node(edge.child));
+      edge.child = static_cast<std::int32_t>(kept.nodes_.size()) - 1;
     }
   }
-  nodes_.assign(nodes.begin(), nodes.end());
-  edges_.assign(edges.begin(), edges.end());
+  *this = std::move(kept);
 }
 
 }  // namespace qizero

@@ -126,7 +126,6 @@ class SelfPlay final : public Pool<G>::Driver {
   // Takes up the games that `park` wrote down. Throws InvalidInput, and nothing has changed, if the bytes are not of
   // this game and number of slots.
   void restore(std::span<const std::uint8_t> bytes) {
-    pool_.abandon();
     std::vector<GameInPlay> games;
     std::vector<G> positions;
     try {
@@ -138,6 +137,7 @@ class SelfPlay final : public Pool<G>::Driver {
     } catch (const std::out_of_range& error) {
       throw InvalidInput("the saved games cannot be restored: " + std::string(error.what()));
     }
+    pool_.abandon();
     batch_ready(0, pool_.num_slots());
     pool_.clear_cache();  // with it, batches would be composed differently, and a network's last bits with them
     games_ = std::move(games);
@@ -223,6 +223,8 @@ class SelfPlay final : public Pool<G>::Driver {
     g.play_on = reader.get<std::uint8_t>() != 0;
     for (int& moves : g.hopeless) moves = reader.get<int>();
     g.would_resign = reader.get<int>();
+    if (g.opening_plies < 0 || g.would_resign < -1 || g.would_resign > 1)
+      throw std::out_of_range("a game has impossible counts");
     const auto rows = reader.get<std::uint32_t>();
     G position = initial_;
     std::size_t ply = 0;
@@ -294,10 +296,8 @@ class SelfPlay final : public Pool<G>::Driver {
                  static_cast<int>(g.actions.size()),
                  g.full};
     search.write_policy(row.policy.data());
-    const auto value = static_cast<float>(search.root_value()), draw = static_cast<float>(search.root_draw());
-    row.root[0] = (1.0f - draw + value) / 2;
-    row.root[1] = draw;
-    row.root[2] = (1.0f - draw - value) / 2;
+    const auto wdl = search.root_wdl();
+    for (std::size_t i = 0; i < 3; ++i) row.root[i] = static_cast<float>(wdl[i]);
     g.searched.push_back(std::move(row));
   }
 
@@ -307,7 +307,9 @@ class SelfPlay final : public Pool<G>::Driver {
     if constexpr (HasLimitValue<G>)
       if (outcome == Outcome::draw && end == GameEnd::played_out)
         soft = static_cast<float>(params_.limit_value_share) * search.root_position().limit_value();
-    const auto last_ply = static_cast<int>(g.actions.size());
+    // A proven game is as long as it would have become.
+    const int last_ply =
+        static_cast<int>(g.actions.size()) + (end == GameEnd::proven ? search.root_node().distance : 0);
     std::vector<float> planes(static_cast<std::size_t>(num_planes<G> * initial_.board_shape().cells()));
     for (const Searched& s : g.searched) {
       s.position.encode(planes.data());
