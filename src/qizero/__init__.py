@@ -1,7 +1,7 @@
 """qizero trains a board-game AI from zero by self-play, and lets you play it and study with it."""
 
 from qizero.games import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
-from qizero.players import Analysis, CancelToken, Player, make_player
+from qizero.players import Analysis, CancelToken, Player, PlayerSpecError, make_player
 from qizero.version import __version__
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "IllegalActionError",
     "InvalidInputError",
     "Player",
+    "PlayerSpecError",
     "State",
     "__version__",
     "list_games",
