@@ -158,6 +158,7 @@ def check_has_boards(game: Game) -> None:
 # What `make_evaluator` takes, and what each is.
 BACKENDS: dict[str, str] = {
     "auto": "the fastest of those without loss that are installed, timed on the network itself",
+    "default": "native where it can run the network, else onnxruntime; nothing is timed",
     "native": "our own C++, float32, for networks that qizero exported",
     "onnxruntime": "ONNX Runtime, float32",
     "onnxruntime-int8": "ONNX Runtime, quantised on positions of the game; lossy",
@@ -198,6 +199,9 @@ def make_evaluator(
     threads = threads or available_cores()
     if backend == "auto":
         evaluator = fastest_evaluator(network, threads, batch)
+    elif backend == "default":
+        evaluator = open_backend("native" if runs_natively(network) else "onnxruntime", network, threads)
+        evaluator.choice = f"{evaluator.name}, by default"
     else:
         evaluator = open_backend(backend, network, threads)
         evaluator.choice = f"{evaluator.name}, as asked for"
@@ -259,9 +263,13 @@ def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> Non
             )
 
 
+def runs_natively(network: GameNetwork) -> bool:
+    return network.metadata() is not None and NativeNetwork.supported()
+
+
 def fastest_evaluator(network: GameNetwork, threads: int, batch: int) -> NetworkEvaluator:
     possible = {
-        "native": network.metadata() is not None and NativeNetwork.supported(),
+        "native": runs_natively(network),
         "onnxruntime": True,
         "openvino": is_installed("openvino"),
     }

@@ -311,7 +311,7 @@ def make_rollout(spec: str, game: Game, options: Mapping[str, Any], seed: int) -
 def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> Player:
     net = Path(options["net"]) if "net" in options else shipped_net(game)
     threads = options.get("threads", os.cpu_count() or 1)
-    evaluator = make_evaluator(net, game, backend=options.get("backend", "onnxruntime"), threads=threads)
+    evaluator = make_evaluator(net, game, backend=options.get("backend", "default"), threads=threads)
     temperature = options.get("temperature", 0.0)
     if options.get("sims") == 0:
         return PolicyPlayer(spec, evaluator, seed=seed, temperature=temperature)

@@ -148,7 +148,7 @@ class Run:
         export_onnx(self.trainer.averaged_network(), path, self.game)
         if self.backend == "auto":
             first = make_evaluator(path, self.games[0], "auto", self.threads, batch=self.config.selfplay.slots // 2)
-            self.backend = "openvino" if first.name.startswith("OpenVINO") else "onnxruntime"
+            self.backend = first.name.split()[0]
             self.backend_choice = first.choice
             self.events.emit("backend", choice=first.choice)
         self.evaluators: list[Evaluator] = [
