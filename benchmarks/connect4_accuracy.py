@@ -3,9 +3,10 @@
     python benchmarks/connect4_accuracy.py zero:sims=0 zero:sims=200 --positions 1500 --json FILE
     python benchmarks/connect4_accuracy.py zero:sims=600 --pons DIR --json FILE
 
-Without --pons the positions are those where the choice matters: at least two different results (win, draw, loss) among the moves. Half of
-them come from uniformly random play, half from near-perfect play (a perfect move three times out of four), plies 0 to 32. With --pons they
-are Pascal Pons' sets in DIR. A move is an error when its result is worse than the best one.
+Without --pons the positions are those where the choice matters: at least two different results (win, draw, loss) among
+the moves. Half of them come from uniformly random play, half from near-perfect play (a perfect move three times out of
+four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR. A move is an error when its result is worse than the
+best one.
 """
 
 from __future__ import annotations
@@ -125,9 +126,8 @@ def main() -> None:
         for spec in options.specs:
             line = {"set": title, **accuracy(spec, positions, options.seed)}
             lines.append(line)
-            print(
-                f"{title}: {spec}: {line['errors']} errors of {line['positions']}, kept {line['kept']:.2%}, {line['seconds']:.1f} s"
-            )
+            counts = f"{line['errors']} errors of {line['positions']}"
+            print(f"{title}: {spec}: {counts}, kept {line['kept']:.2%}, {line['seconds']:.1f} s")
     if options.json:
         origin = provenance(seed=options.seed, options={"specs": options.specs}, packages=("bitbully", "onnxruntime"))
         write_result(json.loads(json.dumps(origin)) | {"results": lines}, options.json)
