@@ -5,8 +5,8 @@
 
 Without --pons the positions are those where the choice matters: at least two different results (win, draw, loss) among
 the moves. Half of them come from uniformly random play, half from near-perfect play (a perfect move three times out of
-four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR. A move is an error when its result is worse than the
-best one.
+four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR. A move is an error when its result is worse than
+the best one.
 """
 
 from __future__ import annotations
