@@ -169,7 +169,7 @@ class Gomoku {
     std::array<std::array<std::uint64_t, max_cells>, 2> hashes{};
     std::uint64_t number = 0;
     for (auto& of_player : hashes)
-      for (std::uint64_t& hash : of_player) hash = mix64(hash_combine(++number, 0x676f6d6f6b75));
+      for (std::uint64_t& hash : of_player) hash = hash_combine(0x676f6d6f6b75, ++number);  // "gomoku"
     return hashes;
   }();
 

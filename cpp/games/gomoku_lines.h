@@ -1,7 +1,7 @@
 // Stones of one colour on a square board, kept as words along the rows, columns, diagonals and antidiagonals, so that
 // what a stone does to its four lines is a few shifts on four words.
 //
-// A diagonal and the one that continues it on the other side of the board are shorter than the board together, so they
+// A diagonal and the one that continues it on the other side of the board have as many cells as a row together, so they
 // share a word, with one bit between them that belongs to no cell. Runs of stones never cross it.
 #pragma once
 
