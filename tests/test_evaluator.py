@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,15 @@ def test_exact_backends_agree_with_the_network(
     np.testing.assert_allclose(wdl, expected.wdl.softmax(dim=1).numpy(), atol=1e-5)
     assert "1 thread" in evaluator.name
     assert evaluator.choice
+
+
+@pytest.mark.parametrize("backend", ["native", "onnxruntime", "openvino"])
+def test_several_threads_may_ask(backend: str, net_path: Path, positions: NDArray[np.float32]) -> None:
+    evaluator = make_evaluator(net_path, CONNECT4, backend, threads=2)
+    expected = evaluator.evaluate(positions)[0]
+    with ThreadPoolExecutor(4) as pool:
+        for policy, _ in pool.map(lambda _: evaluator.evaluate(positions), range(40)):
+            np.testing.assert_allclose(policy, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime-int8", "openvino-int8"])

@@ -58,7 +58,7 @@ inline void multiply_rest(int rows, const float* in, const float* packed, float*
 // results of a correlation with 3 weights by m + 2 products, from values of polynomials at these points and at
 // infinity: result = At ((G weights) * (Bt data)). Two dimensions apply it to columns, then to rows.
 
-constexpr double points[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+constexpr double evaluated_at[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 
 // F(5, 3) takes the points but the last, F(4, 3) but the last two, and so on.
 constexpr int finite_points(int m) { return m + 1; }
@@ -139,9 +139,9 @@ void transform_weights(int m, const double* weights, int weight_stride, double* 
   for (int i = 0; i < count; ++i) {
     double divisor = 1;
     for (int j = 0; j < count; ++j)
-      if (j != i) divisor *= points[i] - points[j];
-    out[i * stride] =
-        (weights[0] + points[i] * (weights[weight_stride] + points[i] * weights[2 * weight_stride])) / divisor;
+      if (j != i) divisor *= evaluated_at[i] - evaluated_at[j];
+    const double x = evaluated_at[i];
+    out[i * stride] = (weights[0] + x * (weights[weight_stride] + x * weights[2 * weight_stride])) / divisor;
   }
   out[count * stride] = weights[2 * weight_stride];
 }
@@ -187,11 +187,11 @@ void transform_boards(const Tiling& tiling, const float* input, int channels, in
       }
 }
 
-// products[point][board, tile][channel] -> boards.
+// products[point][board, tile][channel] of one panel of channels -> boards.
 template <int M, int N>
 void transform_back(const Tiling& tiling, const float* products, const float* bias, const float* residual,
                     float* result, bool compact, int channels, int boards) {
-  const std::size_t stride = point_stride(tiling, boards, channels);
+  const std::size_t stride = point_stride(tiling, boards, panel);
   const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
   const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride, first = row_stride + channels;
   const std::ptrdiff_t result_row_stride = compact ? static_cast<std::ptrdiff_t>(tiling.width) * channels : row_stride;
@@ -206,7 +206,7 @@ void transform_back(const Tiling& tiling, const float* products, const float* bi
         const std::ptrdiff_t from = board * board_stride + first + tile_row * M * row_stride + column_offset;
         const std::ptrdiff_t to =
             board * result_board_stride + result_first + tile_row * M * result_row_stride + column_offset;
-        for (int channel = 0; channel < channels; channel += lanes, products += lanes) {
+        for (int channel = 0; channel < panel; channel += lanes, products += lanes) {
           Vector half[M][N + 2];
 #pragma GCC unroll 8
           for (int column = 0; column < N + 2; ++column) {
@@ -310,9 +310,9 @@ Tiling best_tiling(int height, int width) {
 
 void pack_convolution(const Tiling& tiling, const float* weights, int real_in, int real_out, int in_channels,
                       int out_channels, float* packed) {
-  const std::size_t matrix = static_cast<std::size_t>(in_channels) * static_cast<std::size_t>(out_channels);
-  const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2;
-  for (std::size_t i = 0; i < matrix * static_cast<std::size_t>(tiling.points()); ++i) packed[i] = 0;
+  const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2, points = rows * columns;
+  const int matrix = in_channels * panel;  // one panel, one point
+  for (int i = 0; i < matrix * points * (out_channels / panel); ++i) packed[i] = 0;
   for (int out = 0; out < real_out; ++out)
     for (int in = 0; in < real_in; ++in, weights += 9) {
       double kernel[9], half[8 * 3], full[8 * 8];
@@ -320,28 +320,35 @@ void pack_convolution(const Tiling& tiling, const float* weights, int real_in, i
       for (int i = 0; i < 3; ++i) transform_weights(tiling.tile_height, kernel + i, 3, half + i, 3);
       for (int row = 0; row < rows; ++row)
         transform_weights(tiling.tile_width, half + row * 3, 1, full + row * columns, 1);
-      const std::size_t place = static_cast<std::size_t>(out / panel * panel * in_channels + in * panel + out % panel);
-      for (int point = 0; point < rows * columns; ++point)
-        packed[static_cast<std::size_t>(point) * matrix + place] = static_cast<float>(full[point]);
+      float* place = packed + out / panel * points * matrix + in * panel + out % panel;
+      for (int point = 0; point < points; ++point) place[point * matrix] = static_cast<float>(full[point]);
     }
 }
 
-std::size_t workspace_size(const Tiling& tiling, int boards, int channels) {
-  return static_cast<std::size_t>(tiling.points()) * point_stride(tiling, boards, channels);
+std::size_t transformed_size(const Tiling& tiling, int boards, int in_channels) {
+  return static_cast<std::size_t>(tiling.points()) * point_stride(tiling, boards, in_channels);
 }
 
+std::size_t products_size(const Tiling& tiling, int boards) {
+  return static_cast<std::size_t>(tiling.points()) * point_stride(tiling, boards, panel);
+}
+
+// Panel by panel of the output's channels, so that the products of all points stay in the cache until they are
+// transformed back.
 void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
               float* result, bool compact, int boards, float* transformed, float* products) {
-  const int in = convolution.in_channels, out = convolution.out_channels;
+  const int in = convolution.in_channels, out = convolution.out_channels, rows = boards * tiling.tiles();
   with_tile(tiling, [&]<int M, int N>() { transform_boards<M, N>(tiling, input, in, boards, transformed); });
-  const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, out);
-  const std::size_t matrix = static_cast<std::size_t>(in) * static_cast<std::size_t>(out);
-  for (std::size_t point = 0; point < static_cast<std::size_t>(tiling.points()); ++point)
-    multiply(transformed + point * in_stride, convolution.packed + point * matrix, products + point * out_stride,
-             boards * tiling.tiles(), in, out);
-  with_tile(tiling, [&]<int M, int N>() {
-    transform_back<M, N>(tiling, products, convolution.bias, residual, result, compact, out, boards);
-  });
+  const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, panel);
+  const float* weights = convolution.packed;
+  for (int first = 0; first < out; first += panel) {
+    for (std::size_t point = 0; point < static_cast<std::size_t>(tiling.points()); ++point, weights += in * panel)
+      multiply(transformed + point * in_stride, weights, products + point * out_stride, rows, in, panel);
+    with_tile(tiling, [&]<int M, int N>() {
+      transform_back<M, N>(tiling, products, convolution.bias + first, residual ? residual + first : nullptr,
+                           result + first, compact, out, boards);
+    });
+  }
 }
 
 }  // namespace qizero::kernels

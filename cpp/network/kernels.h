@@ -46,12 +46,13 @@ struct Tiling {
 // The division that takes the fewest multiplications.
 Tiling best_tiling(int height, int width);
 
-// weights [out][in][3][3] of real channels -> `packed`, points() matrices of in_channels x out_channels (padded).
+// weights [out][in][3][3] of real channels -> `packed`, points() * in_channels * out_channels floats (padded channels).
 void pack_convolution(const Tiling& tiling, const float* weights, int real_in, int real_out, int in_channels,
                       int out_channels, float* packed);
 
-// Floats that `convolve` needs to work in, for one of its two workspaces.
-std::size_t workspace_size(const Tiling& tiling, int boards, int channels);
+// Floats that `convolve` needs to work in: for the transformed input, and for products.
+std::size_t transformed_size(const Tiling& tiling, int boards, int in_channels);
+std::size_t products_size(const Tiling& tiling, int boards);
 
 // Boards are [padded_height][padded_width][channels] with the cell (0, 0) at (1, 1); everything off the board is zero
 // and stays so. result = relu(convolution + bias + residual); residual may be null, and may be the result itself. With

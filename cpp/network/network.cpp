@@ -273,13 +273,12 @@ struct Network::Parts {
   Workspace make_workspace() const {
     const int boards = max_boards, channels = tower[0].out_channels, in_channels = tower[0].in_channels;
     const int cells = boards * shape.cells(), padded_cells = boards * tiling.padded_height() * tiling.padded_width();
-    const std::size_t points = kernels::workspace_size(tiling, boards, std::max(channels, in_channels));
     const int policy_rows = shape.policy == PolicyHead::dense ? boards : cells;
     return {.planes = Floats(product(padded_cells, in_channels)),
             .first = Floats(product(padded_cells, channels)),
             .second = Floats(product(padded_cells, channels)),
-            .transformed = Floats(points),
-            .products = Floats(points),
+            .transformed = Floats(kernels::transformed_size(tiling, boards, std::max(channels, in_channels))),
+            .products = Floats(kernels::products_size(tiling, boards)),
             .cells = Floats(product(cells, channels)),
             .features = Floats(product(cells, features.columns())),
             .pooled = Floats(product(boards, 2 * shape.head_channels)),

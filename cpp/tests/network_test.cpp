@@ -85,8 +85,8 @@ void check_convolution(const Tiling& tiling, bool compact, Rng& rng) {
   Floats packed(size(tiling.points(), in_channels, out_channels)), bias(size(out_channels, 1));
   Floats input(size(boards, padded_cells, in_channels)), result(size(boards, padded_cells, out_channels));
   Floats residual(size(boards, padded_cells, out_channels));
-  Floats transformed(kernels::workspace_size(tiling, boards, out_channels));
-  Floats products(kernels::workspace_size(tiling, boards, out_channels));
+  Floats transformed(kernels::transformed_size(tiling, boards, in_channels));
+  Floats products(kernels::products_size(tiling, boards));
   const auto padded_cell = [&](int board, int row, int column) {
     return board * padded_cells + (row + 1) * tiling.padded_width() + column + 1;
   };

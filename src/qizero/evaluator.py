@@ -62,8 +62,8 @@ class Evaluator(Protocol):
         """planes [B, C, H, W] -> policy logits [B, A], wdl [B, 3].
 
         B varies from call to call. wdl are the probabilities of a win, a draw and a loss of the mover. Both results are
-        C-contiguous and belong to the caller. Illegal actions are not masked: that is the search's business, as is
-        `check_evaluation`.
+        C-contiguous and belong to the caller. Several threads may call; they may have to take turns. Illegal actions
+        are not masked: that is the search's business, as is `check_evaluation`.
         """
         ...
 

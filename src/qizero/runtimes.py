@@ -6,6 +6,7 @@ Thread counts are explicit. Threads that wait do not spin: the search needs the 
 from __future__ import annotations
 
 import importlib.util
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -252,12 +253,14 @@ class OpenVinoEvaluator(NetworkEvaluator):
             )
         except RuntimeError as error:
             raise ModelFileError(f"OpenVINO cannot load {file.path}: {error}") from None
+        self._lock = threading.Lock()  # a request serves one caller at a time
         self._request = compiled.create_infer_request()
         self._outputs = [self._request.get_tensor(tensor.name) for tensor in network.outputs()]
 
     def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
-        self._request.infer([planes], share_inputs=True)
-        policy, wdl = (tensor.data.copy() for tensor in self._outputs)
+        with self._lock:
+            self._request.infer([planes], share_inputs=True)
+            policy, wdl = (tensor.data.copy() for tensor in self._outputs)
         return policy, wdl
 
 
