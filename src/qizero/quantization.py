@@ -57,8 +57,8 @@ def quantize(network: GameNetwork, planes: NDArray[np.float32] | None = None) ->
     if planes is None:
         planes = random_positions(network.game, CALIBRATION_POSITIONS, seed=0)
     model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(network.file.data))
-    prepared = model.metadata_props.add()  # tells the quantiser, which warns otherwise, that shapes are known
-    prepared.key, prepared.value = "onnx.infer", "onnxruntime.quant"
+    prepared = model.metadata_props.add()  # tells the quantiser, which warns otherwise, that this was done
+    prepared.key, prepared.value = "onnx.quant.pre_process", "onnxruntime.quant"
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory) / "int8.onnx"
         quantization.quantize_static(
