@@ -43,17 +43,29 @@ std::array<std::size_t, 3> observation_extents(const AnyGame& game) {
   return {game.cell_planes().size() + game.scalar_planes().size(), height, width};
 }
 
-// Any array-like of whole numbers (or booleans) with the shape of the game's board, as int64 so that nothing wraps
-// around.
+// Numbers from Python are read as int64 so that none wraps around; one that is no int is out of range everywhere.
+bool is_int(std::int64_t number) { return number == static_cast<int>(number); }
+
+int action_number(const AnyState& state, std::int64_t action) {
+  if (!is_int(action))
+    throw IllegalAction("action " + std::to_string(action) + " is not between 0 and " +
+                        std::to_string(state.game()->num_actions() - 1));
+  return static_cast<int>(action);
+}
+
+// Any array-like of whole numbers (or booleans) with the shape of the game's board.
 std::vector<std::int64_t> read_cells(const AnyGame& game, nb::handle cells, std::string_view name) {
   using Array = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   const nb::module_ numpy = nb::module_::import_("numpy");
   Array array;
+  nb::object given = nb::str("rows of different lengths");
   try {
-    array = nb::cast<Array>(
-        numpy.attr("ascontiguousarray")(numpy.attr("asarray")(cells).attr("astype")("int64", "casting"_a = "safe")));
+    const nb::object any = numpy.attr("asarray")(cells);
+    given = nb::str("{} of shape {}").attr("format")(any.attr("dtype"), any.attr("shape"));
+    array = nb::cast<Array>(numpy.attr("ascontiguousarray")(any.attr("astype")("int64", "casting"_a = "safe")));
   } catch (const std::exception&) {
-    throw InvalidInput(std::string(name) + " must be a two-dimensional array of whole numbers");
+    throw InvalidInput(std::string(name) + " must be a two-dimensional array of whole numbers, not " +
+                       nb::cast<std::string>(given));
   }
   const auto extents = board_extents(game);
   if (array.shape(0) != extents[0] || array.shape(1) != extents[1])
@@ -63,22 +75,50 @@ std::vector<std::int64_t> read_cells(const AnyGame& game, nb::handle cells, std:
   return {array.data(), array.data() + array.size()};
 }
 
-std::unique_ptr<AnyState> state_from_board(const AnyGame& game, nb::handle board, int current_player,
+std::unique_ptr<AnyState> state_from_board(const AnyGame& game, nb::handle board, std::int64_t current_player,
                                            const std::string& phase, nb::handle marked, const nb::kwargs& counters) {
   Setup setup;
-  for (const std::int64_t cell : read_cells(game, board, "board"))
-    setup.board.push_back(
-        static_cast<std::int8_t>(std::clamp<std::int64_t>(cell, -2, 2)));  // 2 is refused like any other
-  setup.current_player = current_player;
+  for (const std::int64_t cell : read_cells(game, board, "board")) {
+    if (cell < -1 || cell > 1)
+      throw InvalidInput("a cell of the board is " + std::to_string(cell) +
+                         "; allowed are 1 (player 0), -1 (player 1), 0 (empty)");
+    setup.board.push_back(static_cast<std::int8_t>(cell));
+  }
+  if (!is_int(current_player))
+    throw InvalidInput("current_player is " + std::to_string(current_player) + ", not 0 or 1");
+  setup.current_player = static_cast<int>(current_player);
   setup.phase = phase;
   if (!marked.is_none())
     for (const std::int64_t mark : read_cells(game, marked, "marked")) setup.marked.push_back(mark != 0);
+  // `State.marked` is all False in games without marks; given back, it means the same.
+  if (std::count(setup.marked.begin(), setup.marked.end(), 1) == 0) setup.marked.clear();
   for (const auto [name, value] : counters) {
-    int number = 0;
-    if (!nb::try_cast(value, number)) throw InvalidInput(nb::cast<std::string>(name) + " must be a whole number");
-    setup.counters.emplace_back(nb::cast<std::string>(name), number);
+    std::int64_t number = 0;
+    if (!nb::try_cast(value, number) || !is_int(number))
+      throw InvalidInput(nb::cast<std::string>(name) + " must be a whole number of at most 31 bits, not " +
+                         nb::cast<std::string>(nb::repr(value)));
+    setup.counters.emplace_back(nb::cast<std::string>(name), static_cast<int>(number));
   }
   return game.state_from_setup(setup);
+}
+
+// The board row by row, then whose turn it is and what else belongs to the position, or the result.
+std::string text_of(const AnyState& state) {
+  const std::string line = setup_to_text(state.setup(), state.game()->board_shape());
+  const std::size_t board_end = line.find(' ');
+  std::string text = line.substr(0, board_end);
+  std::replace(text.begin(), text.end(), '/', '\n');
+  switch (state.outcome()) {
+    case Outcome::player0_wins:
+      return text + "\nx has won";
+    case Outcome::player1_wins:
+      return text + "\no has won";
+    case Outcome::draw:
+      return text + "\ndraw";
+    case Outcome::ongoing:
+      break;
+  }
+  return text + "\n" + line[board_end + 1] + " to move" + line.substr(board_end + 2);
 }
 
 nb::dict options_of(const AnyGame& game) {
@@ -222,8 +262,10 @@ void bind_games(nb::module_& module) {
           [](const AnyState& state) { return state.outcome() == Outcome::ongoing ? state.to_move() : terminal_player; },
           "0 or 1; -4 when the game is over. Turns need not alternate.")
       .def("legal_actions", &AnyState::legal_actions, "Ascending; empty when the game is over.")
-      .def("apply_action", &AnyState::apply, "action"_a,
-           "Raises IllegalActionError with the reason and leaves the state unchanged if the action is not legal.")
+      .def(
+          "apply_action", [](AnyState& state, std::int64_t action) { state.apply(action_number(state, action)); },
+          "action"_a,
+          "Raises IllegalActionError with the reason and leaves the state unchanged if the action is not legal.")
       .def(
           "is_terminal", [](const AnyState& state) { return state.outcome() != Outcome::ongoing; },
           "Whether the game is over.")
@@ -241,7 +283,12 @@ void bind_games(nb::module_& module) {
       .def("history", &AnyState::history, "The actions so far.")
       .def("get_game", &AnyState::game, "The game that this is a state of.")
       .def_prop_ro("game", &AnyState::game, "The game that this is a state of.")
-      .def("action_to_string", &AnyState::action_to_string, "action"_a, "The action in the notation of the game.")
+      .def(
+          "action_to_string",
+          [](const AnyState& state, std::int64_t action) {
+            return state.action_to_string(action_number(state, action));
+          },
+          "action"_a, "The action in the notation of the game.")
       .def("string_to_action", &AnyState::string_to_action, "text"_a,
            "The inverse; case is ignored. Legality is not checked.")
       .def(
@@ -303,6 +350,12 @@ void bind_games(nb::module_& module) {
           "position_text",
           [](const AnyState& state) { return setup_to_text(state.setup(), state.game()->board_shape()); },
           "The position in one line.")
+      .def("__str__", &text_of)
+      .def("__repr__",
+           [](const AnyState& state) {
+             return "<State of " + state.game()->spec() + ": " +
+                    setup_to_text(state.setup(), state.game()->board_shape()) + ">";
+           })
       .def(
           "__eq__", [](const AnyState& state, const AnyState& other) { return state.same_position(other); },
           nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"), "Same game, options and position.")

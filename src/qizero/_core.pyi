@@ -184,6 +184,8 @@ class State:
     def position_text(self) -> str:
         """The position in one line."""
 
+    def __str__(self) -> str: ...
+    def __repr__(self) -> str: ...
     def __eq__(self, other: object, /) -> bool:
         """Same game, options and position."""
 
@@ -451,7 +453,6 @@ class Pool:
     def clear_cache(self) -> None:
         """After new weights."""
 
-    def set_cancel_token(self, token: CancelToken | None) -> None: ...
     def counters(self) -> dict[str, int]:
         """
         simulations, evaluated, known, collisions, searches, batches, rows, capacity, cache_hits, duplicates.
@@ -465,6 +466,9 @@ class PositionSearch(Pool):
 
     def result(self, slot: int) -> SearchResult:
         """What the slot's search has found so far."""
+
+    def set_cancel_token(self, token: CancelToken | None) -> None:
+        """A token by which searches end with what they have."""
 
 class SelfPlay(Pool):
     """Games of a network against itself, one a slot."""
