@@ -53,6 +53,12 @@ class Connect4 {
     return static_cast<Action>(select_bit(bits, k) / bits_per_column);
   }
 
+  int winning_action() const {
+    for (std::uint64_t cells = landing_bits(); cells != 0; cells &= cells - 1)
+      if (has_four(mover_ | (cells & -cells))) return std::countr_zero(cells) / bits_per_column;
+    return -1;
+  }
+
   void apply(Action action) {
     const std::uint64_t stone = (occupied_ + bottom_bit(action)) & column_bits(action);
     const std::uint64_t mover = mover_ | stone;

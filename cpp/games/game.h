@@ -137,7 +137,7 @@ concept HasRandomAction = requires(const G position, Rng& rng) {
   { position.random_action(rng) } -> std::same_as<Action>;
 };
 
-// Optional: the lowest action that ends the game with a win of the mover, or -1; faster than trying all of them.
+// Optional: what winning_action_by_trying finds, faster.
 template <class G>
 concept HasWinningAction = requires(const G position) {
   { position.winning_action() } -> std::same_as<int>;
@@ -186,18 +186,23 @@ Action random_action(const G& position, Rng& rng) {
   }
 }
 
+// The lowest action that ends the game with a win of the mover, or -1.
+template <class G>
+int winning_action_by_trying(const G& position) {
+  for (const Action action : position.legal_actions()) {
+    G next = position;
+    next.apply(action);
+    if (next.outcome() == win_of(position.to_move())) return action;
+  }
+  return -1;
+}
+
 template <Game G>
 int winning_action(const G& position) {
-  if constexpr (HasWinningAction<G>) {
+  if constexpr (HasWinningAction<G>)
     return position.winning_action();
-  } else {
-    for (const Action action : position.legal_actions()) {
-      G next = position;
-      next.apply(action);
-      if (next.outcome() == win_of(position.to_move())) return action;
-    }
-    return -1;
-  }
+  else
+    return winning_action_by_trying(position);
 }
 
 }  // namespace qizero

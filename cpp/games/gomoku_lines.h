@@ -41,6 +41,12 @@ constexpr std::uint32_t fives_or_more(std::uint32_t line) {
 }
 // The lowest cell of every run of exactly five.
 constexpr std::uint32_t exact_fives(std::uint32_t line) { return fives_or_more(line) & ~(line << 1) & ~(line >> 5); }
+// Not 0 where four of five cells in a row are stones, whatever the fifth is.
+constexpr std::uint32_t fours_of_five(std::uint32_t line) {
+  const std::uint32_t first_two = line & line >> 1, last_two = first_two >> 3, third = line >> 2;
+  const std::uint32_t one_of_first = line | line >> 1, one_of_last = one_of_first >> 3;
+  return (first_two & last_two) | (third & ((first_two & one_of_last) | (one_of_first & last_two)));
+}
 // Not 0 where a run of six or more is.
 constexpr std::uint32_t overlines(std::uint32_t line) {
   const std::uint32_t fives = fives_or_more(line);

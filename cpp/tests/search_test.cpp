@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "games/connect4.h"
+#include "games/gomoku.h"
 #include "games/tictactoe.h"
 #include "random_game.h"
 #include "search_driver.h"
@@ -147,6 +148,30 @@ void a_loss_at_once_is_never_chosen() {
     }
   }
   CHECK(avoided > 1000, std::to_string(avoided));
+}
+
+// Games that know a faster way find the same wins.
+template <Game G>
+int check_winning_actions(const OptionValues& options, int games) {
+  static_assert(HasWinningAction<G>);
+  int found = 0;
+  for (int game = 0; game < games; ++game) {
+    Rng rng(1, static_cast<std::uint64_t>(game));
+    for (G position = G::initial(options); position.outcome() == Outcome::ongoing;
+         position.apply(random_action(position, rng))) {
+      const int action = winning_action(position);
+      CHECK(action == winning_action_by_trying(position), std::to_string(action));
+      found += action >= 0;
+    }
+  }
+  return found;
+}
+
+void wins_at_once_are_found() {
+  CHECK(check_winning_actions<Connect4>({}, 300) > 100, "there are wins to find");
+  for (const int size : {6, 9, 15, 20})
+    for (const Gomoku::Rule rule : {Gomoku::freestyle, Gomoku::standard, Gomoku::renju})
+      CHECK(check_winning_actions<Gomoku>({size, rule}, 12) > 5, "there are wins to find");
 }
 
 void budgets_are_spent_exactly() {
@@ -442,6 +467,7 @@ int main() {
                     {"wins and blocks in tic-tac-toe", wins_and_blocks_in_tictactoe},
                     {"a win at once needs no evaluation", a_win_at_once_needs_no_evaluation},
                     {"a loss at once is never chosen", a_loss_at_once_is_never_chosen},
+                    {"wins at once are found", wins_at_once_are_found},
                     {"budgets are spent exactly", budgets_are_spent_exactly},
                     {"time is kept", time_is_kept},
                     {"a search without leaves can be cancelled", a_search_without_leaves_can_be_cancelled},
