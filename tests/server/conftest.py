@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -23,6 +24,7 @@ class RunningServer:
 
     def __init__(self, parts: ServerParts, port: int = 0) -> None:
         self.parts = parts
+        self._clients = contextlib.ExitStack()
         self.port = port or free_port("127.0.0.1", 8100)
         self._server = uvicorn.Server(uvicorn_config(create_app(parts), "127.0.0.1", self.port))
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -37,9 +39,10 @@ class RunningServer:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self, **more: Any) -> Client:
-        return Client(connect(f"ws://127.0.0.1:{self.port}/ws", **more))
+        return Client(self._clients.enter_context(connect(f"ws://127.0.0.1:{self.port}/ws", **more)))
 
     def stop(self) -> None:
+        self._clients.close()
         self._server.should_exit = True
         self._thread.join(10)
 

@@ -81,8 +81,8 @@ class Table:
         """Shows the game to somebody; opponents think only while somebody looks."""
         self.watchers.add(watcher)
         self.touched = time.monotonic()
-        self._reconcile()
         watcher.send(self._state(request))
+        self._reconcile()
 
     def leave(self, watcher: Watcher) -> None:
         """Stops what was done for this watcher, and all thinking when nobody looks any more."""
@@ -106,25 +106,32 @@ class Table:
     ) -> None:
         self.play.perform(command, **arguments)
         self.touched = time.monotonic()
-        self._reconcile()
+        self._stop_old_thinking()
         await asyncio.to_thread(self._journal.append, self.play.id, command, arguments, self.play.snapshot())
         for who, kind in list(self._studies):
             self.stop_study(who, kind)
         for each in list(self.watchers):
             each.send(self._state(request if each is watcher else None))
+        self._reconcile()
 
     def _state(self, request: int | None) -> messages.StateMessage:
         return views.state_message(self.play, request, self.play.wants_computer())
 
     # ---- Opponents think -------------------------------------------------------------------------------------------
 
-    def _reconcile(self) -> None:
-        wanted = self.play.wants_computer() is not None and bool(self.watchers)
-        if self._thinking is not None and (not wanted or self._thinking_seq != self.play.seq):
+    def _thinking_is_wanted(self) -> bool:
+        return self.play.wants_computer() is not None and bool(self.watchers)
+
+    def _stop_old_thinking(self) -> None:
+        old = not self._thinking_is_wanted() or self._thinking_seq != self.play.seq
+        if self._thinking is not None and old:
             if self._thinking is not asyncio.current_task():
                 self._thinking.cancel()
             self._thinking = None
-        if wanted and self._thinking is None:
+
+    def _reconcile(self) -> None:
+        self._stop_old_thinking()
+        if self._thinking is None and self._thinking_is_wanted():
             self._thinking_seq = self.play.seq
             self._thinking = asyncio.get_running_loop().create_task(self._think(self.play.seq))
 
