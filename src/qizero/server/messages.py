@@ -52,6 +52,7 @@ class GameInfo(Message):
     id: str
     title: str
     title_zh: str
+    piece_kind: Literal["stones", "discs", "marks"]
     options: list[OptionInfo]
     openings: list[Opening]
 

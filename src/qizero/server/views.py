@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from qizero.games import Game, State, list_games
+from qizero.games import Game, State, list_games, load_game
 from qizero.server import messages
 from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, Line, MoveView, Refusal
 from qizero.server.session import CHOICES, GameInPlay, Opening, Step
@@ -33,6 +33,7 @@ def catalog() -> list[messages.GameInfo]:
             id=row.id,
             title=row.title,
             title_zh=row.title_zh,
+            piece_kind=load_game(row.id).piece_kind,
             openings=openings_of(row.id),
             options=[
                 messages.OptionInfo(

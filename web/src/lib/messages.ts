@@ -11,8 +11,8 @@ export interface ActionView {
 
 /** What the analysis of a ply has found so far; `place` as in progress. */
 export interface AnalysisMessage {
-  v?: 1;
-  type?: "analysis";
+  v: 1;
+  type: "analysis";
   seq: number;
   ply: number;
   place: number;
@@ -80,12 +80,12 @@ export interface Descriptor {
 
 /** A request that was refused; `code` is the key of the page's words, `detail` says more in English. */
 export interface ErrorMessage {
-  v?: 1;
-  type?: "error";
+  v: 1;
+  type: "error";
   id: number | null;
   code: string;
   detail: string;
-  place?: number;
+  place: number;
 }
 
 /** Ask for the game as a file. */
@@ -98,8 +98,8 @@ export interface Export {
 
 /** The answer to `export`. */
 export interface ExportMessage {
-  v?: 1;
-  type?: "exported";
+  v: 1;
+  type: "exported";
   id: number;
   name: string;
   text: string;
@@ -130,8 +130,8 @@ export interface Frame {
 
 /** The answer to `look`. */
 export interface FrameMessage {
-  v?: 1;
-  type?: "frame";
+  v: 1;
+  type: "frame";
   id: number;
   frame: Frame;
 }
@@ -141,6 +141,7 @@ export interface GameInfo {
   id: string;
   title: string;
   title_zh: string;
+  piece_kind: "stones" | "discs" | "marks";
   options: OptionInfo[];
   openings: ("" | "swap2")[];
 }
@@ -166,8 +167,8 @@ export interface Hint {
 
 /** The answer to `hint`: as much as was asked for. */
 export interface HintMessage {
-  v?: 1;
-  type?: "hint";
+  v: 1;
+  type: "hint";
   id: number;
   seq: number;
   stage: number;
@@ -178,8 +179,8 @@ export interface HintMessage {
 
 /** One move judged: `loss` is how much of the value (-1 to 1) it gave away, seen by who made it. */
 export interface JudgedMessage {
-  v?: 1;
-  type?: "judged";
+  v: 1;
+  type: "judged";
   seq: number;
   ply: number;
   value_for_player0: number;
@@ -216,8 +217,8 @@ export interface MoveView {
 
 /** What the opponent thought when it moved, for those who follow the analysis. */
 export interface MovedMessage {
-  v?: 1;
-  type?: "moved";
+  v: 1;
+  type: "moved";
   ply: number;
   value_for_player0: number;
 }
@@ -304,15 +305,15 @@ export interface PlayText {
 
 /** The answer to `ping`. */
 export interface PongMessage {
-  v?: 1;
-  type?: "pong";
+  v: 1;
+  type: "pong";
   id: number;
 }
 
 /** How the opponent's thinking goes. `place` counts the searches before this one in the queue; 0 while it runs. */
 export interface ProgressMessage {
-  v?: 1;
-  type?: "progress";
+  v: 1;
+  type: "progress";
   seq: number;
   player: number;
   place: number;
@@ -358,8 +359,8 @@ export interface Simple {
 
 /** The whole state; sent after every change to everybody who looks at the game. */
 export interface StateMessage {
-  v?: 1;
-  type?: "state";
+  v: 1;
+  type: "state";
   id: number | null;
   game_id: string;
   seq: number;
