@@ -18,6 +18,7 @@ SWAP2_GAMES = frozenset({"gomoku"})
 """Games in which a swap2 opening makes sense: black's first move is a large advantage and stones never move."""
 
 MAX_CANDIDATES = 12
+CANNOT_MOVE = "this stone cannot move now"
 ANSWER_FIELDS = tuple(messages.AnalyzeAnswer.model_fields)
 
 
@@ -117,23 +118,21 @@ def frame(state: State, ply: int, last: MoveView | None) -> Frame:
 
 
 def _refusals(state: State, legal: Iterable[ActionView]) -> Iterable[Refusal]:
-    """Why stones may not be chosen where stones are to be chosen: one reason per cell without a legal action.
-
-    Only the kinds of action that are asked for now count, and only cells with a stone: an empty cell needs no reason.
-    """
-    kinds = {view.kind for view in legal} & {"move", "select"}
-    if not kinds:
-        return
+    """Why stones may not be chosen where stones are to be chosen: of the mover's stones those that cannot move, and of
+    the stones that may not be selected each with the game's reason."""
+    kinds = {view.kind for view in legal}
     free = {view.source if view.kind == "move" else view.target for view in legal}
+    mover = 1 if state.current_player() == 0 else -1
     board = state.board().ravel()
-    seen: set[int] = set()
-    for action in range(state.game.num_actions):
-        kind, source, target = state.action_cells(action)
-        cell = source if kind == "move" else target
-        if kind not in kinds or cell < 0 or cell in free or cell in seen or board[cell] == 0:
-            continue
-        seen.add(cell)
-        yield Refusal(cell=cell, reason=state.why_illegal(action))
+    if "move" in kinds:
+        for cell in (board == mover).nonzero()[0].tolist():
+            if cell not in free:
+                yield Refusal(cell=cell, reason=CANNOT_MOVE)
+    if "select" in kinds:
+        for action in range(state.game.num_actions):
+            kind, _source, cell = state.action_cells(action)
+            if kind == "select" and cell not in free and board[cell] != 0:
+                yield Refusal(cell=cell, reason=state.why_illegal(action))
 
 
 def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = ()) -> Frame:
