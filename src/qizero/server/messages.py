@@ -65,6 +65,8 @@ class Opponent(Message):
     kind: Literal["level", "net", "engine", "growth"]
     title: str
     title_zh: str
+    note: str
+    note_zh: str
     elo: float | None
     elo_error: float | None
     growth: float | None

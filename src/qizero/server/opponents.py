@@ -26,6 +26,8 @@ class OpponentRow:
     kind: Literal["level", "net", "engine", "growth"]
     title: str
     title_zh: str
+    note: str = ""
+    note_zh: str = ""
     elo: float | None = None
     elo_error: float | None = None
     growth: float | None = None
@@ -37,6 +39,8 @@ class OpponentRow:
             kind=self.kind,
             title=self.title,
             title_zh=self.title_zh,
+            note=self.note,
+            note_zh=self.note_zh,
             elo=self.elo,
             elo_error=self.elo_error,
             growth=self.growth,
@@ -44,18 +48,18 @@ class OpponentRow:
 
 
 ENGINES = (
-    OpponentRow("random", "random", "engine", "Dice (random moves)", "骰子（随机落子）"),
-    OpponentRow("rollout-50", "rollout:sims=50", "engine", "Dreamer (50 playouts)", "小憩（50 次模拟）"),
-    OpponentRow("rollout-500", "rollout:sims=500", "engine", "Wanderer (500 playouts)", "漫步（500 次模拟）"),
-    OpponentRow("rollout-5000", "rollout:sims=5000", "engine", "Pathfinder (5,000 playouts)", "远行（5000 次模拟）"),
-    OpponentRow("alphabeta-2", "alphabeta:depth=2", "engine", "Reckoner (2 plies)", "算手（2 层）"),
-    OpponentRow("alphabeta-4", "alphabeta:depth=4", "engine", "Reckoner (4 plies)", "算手（4 层）"),
-    OpponentRow("alphabeta-500ms", "alphabeta:ms=500", "engine", "Reckoner (half a second)", "算手（半秒）"),
-    OpponentRow("zero-0", "zero:sims=0", "net", "Zero, by instinct", "零（直觉）"),
-    OpponentRow("zero-50", "zero:sims=50", "net", "Zero, 50 simulations", "零（50 次搜索）"),
-    OpponentRow("zero-400", "zero:sims=400", "net", "Zero, 400 simulations", "零（400 次搜索）"),
-    OpponentRow("zero-1600", "zero:sims=1600", "net", "Zero, 1,600 simulations", "零（1600 次搜索）"),
-    OpponentRow("perfect", "perfect", "engine", "Oracle (perfect play)", "先知（完美）"),
+    OpponentRow("random", "random", "engine", "Dice", "骰子", "random moves", "随机落子"),
+    OpponentRow("rollout-50", "rollout:sims=50", "engine", "Dreamer", "梦游", "50 playouts", "50 次模拟"),
+    OpponentRow("rollout-500", "rollout:sims=500", "engine", "Wanderer", "漫步", "500 playouts", "500 次模拟"),
+    OpponentRow("rollout-5000", "rollout:sims=5000", "engine", "Pathfinder", "远行", "5,000 playouts", "5000 次模拟"),
+    OpponentRow("alphabeta-2", "alphabeta:depth=2", "engine", "Abacus", "算盘", "2 plies", "2 层"),
+    OpponentRow("alphabeta-4", "alphabeta:depth=4", "engine", "Reckoner", "算师", "4 plies", "4 层"),
+    OpponentRow("alphabeta-500ms", "alphabeta:ms=500", "engine", "Strategist", "谋士", "half a second", "半秒"),
+    OpponentRow("zero-0", "zero:sims=0", "net", "Zero, by instinct", "零·直觉", "no search", "不搜索"),
+    OpponentRow("zero-50", "zero:sims=50", "net", "Zero, quick", "零·快", "50 simulations", "50 次搜索"),
+    OpponentRow("zero-400", "zero:sims=400", "net", "Zero", "零", "400 simulations", "400 次搜索"),
+    OpponentRow("zero-1600", "zero:sims=1600", "net", "Zero, deep", "零·深", "1,600 simulations", "1600 次搜索"),
+    OpponentRow("perfect", "perfect", "engine", "Oracle", "先知", "perfect play", "完美无误"),
 )
 ANALYSTS: dict[Effort, tuple[str, ...]] = {
     "hint": ("perfect", "zero:sims=400", "rollout:sims=4000", "random"),

@@ -12,7 +12,7 @@ export interface Geometry {
 }
 
 export function geometryOf(descriptor: Descriptor, coordinates: boolean): Geometry {
-  const margin = coordinates ? 24 : 10;
+  const margin = coordinates ? Math.max(13, descriptor.width * CELL * 0.045) : 6;
   return {
     margin,
     width: descriptor.width * CELL + 2 * margin,

@@ -44,3 +44,7 @@ export function t(key: Key, values: Values = {}): string {
 export function titleOf(titled: { title: string; title_zh: string }): string {
   return language() === "zh-Hans" ? titled.title_zh : titled.title;
 }
+
+export function noteOf(noted: { note: string; note_zh: string }): string {
+  return language() === "zh-Hans" ? noted.note_zh : noted.note;
+}

@@ -249,6 +249,8 @@ export interface Opponent {
   kind: "level" | "net" | "engine" | "growth";
   title: string;
   title_zh: string;
+  note: string;
+  note_zh: string;
   elo: number | null;
   elo_error: number | null;
   growth: number | null;
