@@ -12,7 +12,8 @@ export interface Geometry {
 }
 
 export function geometryOf(descriptor: Descriptor, coordinates: boolean): Geometry {
-  const margin = coordinates ? Math.max(13, descriptor.width * CELL * 0.045) : 6;
+  const falls = descriptor.board_kind === "columns";
+  const margin = coordinates ? Math.max(falls ? 22 : 13, descriptor.width * CELL * 0.045) : 8;
   return {
     margin,
     width: descriptor.width * CELL + 2 * margin,
