@@ -166,9 +166,11 @@ void bind_games(nb::module_& module) {
           "Whether row 1 of the notation is the top row.")
       .def_prop_ro(
           "board_kind", [](const AnyGame& game) { return name_of(game.info().board_kind); },
+          nb::sig("def board_kind(self) -> typing.Literal['cells', 'intersections', 'columns']"),
           "How a page draws the board: 'cells', 'intersections' or 'columns' (stones fall).")
       .def_prop_ro(
           "piece_kind", [](const AnyGame& game) { return name_of(game.info().pieces); },
+          nb::sig("def piece_kind(self) -> typing.Literal['stones', 'discs', 'marks']"),
           "'stones' (black, white), 'discs' (red, yellow) or 'marks' (cross, nought).")
       .def_prop_ro(
           "counts_pieces", [](const AnyGame& game) { return game.info().counts_pieces; },
@@ -274,7 +276,9 @@ void bind_games(nb::module_& module) {
             const ActionCells cells = state.action_cells(action);
             return nb::make_tuple(name_of(cells.kind), cells.from, cells.to);
           },
-          "action"_a, nb::sig("def action_cells(self, action: int) -> tuple[str, int, int]"),
+          "action"_a,
+          nb::sig("def action_cells(self, action: int) -> "
+                  "tuple[typing.Literal['place', 'move', 'select', 'other'], int, int]"),
           "What the action does on the board: ('place' | 'move' | 'select' | 'other', from, to). Cells are "
           "row*width+column, -1 where there is none.")
       .def("winning_cells", &AnyState::winning_cells, "The stones that won, ascending; empty where no stones did.")

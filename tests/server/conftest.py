@@ -16,7 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from qizero.server.app import ServerParts, create_app
 from qizero.server.launch import free_port, uvicorn_config
-from tests.server.fakes import fake_parts
+from server.fakes import fake_parts
 
 
 class RunningServer:
@@ -55,9 +55,9 @@ class Client:
         self.state: dict[str, Any] = {}
         self._id = 0
 
-    def send(self, type: str, **fields: Any) -> int:
+    def send(self, kind: str, **fields: Any) -> int:
         self._id += 1
-        self.socket.send(json.dumps({"v": 1, "id": self._id, "type": type, **fields}))
+        self.socket.send(json.dumps({"v": 1, "id": self._id, "type": kind, **fields}))
         return self._id
 
     def receive(self, timeout: float = 5.0) -> dict[str, Any]:
@@ -73,13 +73,13 @@ class Client:
             if predicate(message):
                 return message
 
-    def ask(self, type: str, **fields: Any) -> dict[str, Any]:
+    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Sends and waits for the answer to it."""
-        request = self.send(type, **fields)
+        request = self.send(kind, **fields)
         return self.wait_for(lambda message: message.get("id") == request)
 
-    def command(self, type: str, **fields: Any) -> dict[str, Any]:
-        return self.ask(type, seq=self.state["seq"], **fields)
+    def command(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return self.ask(kind, seq=self.state["seq"], **fields)
 
     def new(self, game: str = "connect4", seats: tuple[str, str] = ("human", "quick"), **more: Any) -> dict[str, Any]:
         fields = {"game": game, "options": {}, "seats": seats, "opening": "", "position": None, **more}

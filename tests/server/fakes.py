@@ -83,7 +83,9 @@ class FakePlayer:
         visits = (policy * simulations).astype(np.int32)
         q = np.full(self._num_actions, np.nan, np.float32)
         q[legal] = 0.1
-        return FakeAnalysis(action, 0.2, (0.5, 0.2, 0.3), policy, policy, visits, q, [action], None, None, simulations, None)
+        return FakeAnalysis(
+            action, 0.2, (0.5, 0.2, 0.3), policy, policy, visits, q, [action], None, None, simulations, None
+        )
 
 
 def make_fake_player(spec: str, game: Game) -> FakePlayer:

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import qizero
 from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
 from qizero.server.tables import Pace
-from tests.server.conftest import RunningServer
+from server.conftest import RunningServer
 
 
 def is_state(message: dict[str, Any]) -> bool:

@@ -11,23 +11,24 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, HTTPException, Request, Response, WebSocket
+from fastapi import FastAPI, Request, Response, WebSocket
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from qizero.games import Game, load_game
-from qizero.server import messages, views
+from qizero import __version__
+from qizero.games import Game
+from qizero.server import messages
+from qizero.server.api import api_router
 from qizero.server.connection import Connection
 from qizero.server.journal import Journal
 from qizero.server.opponents import Opponents
 from qizero.server.tables import Pace, Tables
-from qizero.server.thinking import Cancel, QueueFullError, Thinker, ThinkingPool
+from qizero.server.thinking import Cancel, Thinker, ThinkingPool
 
 STATIC = Path(__file__).parent / "static"
 CONTENT_SECURITY_POLICY = (
@@ -64,14 +65,6 @@ class ServerParts:
     limits: Limits = field(default_factory=Limits)
     searches: int = field(default_factory=lambda: os.cpu_count() or 1)
     static: Path = STATIC
-
-
-def program_version() -> str:
-    """The installed version."""
-    try:
-        return version("qizero")
-    except PackageNotFoundError:
-        return "0"
 
 
 def is_this_machine(host: str) -> bool:
@@ -199,73 +192,14 @@ def create_app(parts: ServerParts) -> FastAPI:
     app = FastAPI(
         title="qizero",
         summary="Play, study and analyse board games.",
-        version=program_version(),
+        version=__version__,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
 
-    def game_of(spec: str) -> Game:
-        try:
-            return load_game(spec)
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
-
-    @app.get("/api/health")
-    async def health() -> messages.HealthAnswer:
-        """Whether the server is well, and how busy."""
-        return messages.HealthAnswer(
-            status="ok",
-            version=program_version(),
-            games=len(tables),
-            connections=addresses.total(),
-            searches=pool.running,
-            waiting=pool.waiting,
-        )
-
-    @app.get("/api/games")
-    async def games() -> messages.CatalogAnswer:
-        """Every game with its options."""
-        return messages.CatalogAnswer(games=views.catalog())
-
-    @app.get("/api/opponents")
-    async def opponents(game: str) -> messages.OpponentsAnswer:
-        """Everybody who plays this game: levels with their Elo, nets, engines."""
-        chosen = game_of(game[:200])
-        known = await asyncio.to_thread(parts.opponents.of, chosen)
-        return messages.OpponentsAnswer(
-            opponents=[row.view() for row in known.values()], usual=parts.opponents.usual(chosen)
-        )
-
-    @app.post("/api/analyze")
-    async def analyze(request: messages.AnalyzeRequest) -> messages.AnalyzeAnswer:
-        """Analyses a position by an opponent of the list, or by the usual analyst."""
-        game = game_of(request.game)
-        state = game.new_initial_state()
-        try:
-            for text in request.actions:
-                state.apply_action(state.string_to_action(text))
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
-        if state.is_terminal():
-            raise HTTPException(422, "the game is over; there is nothing to analyse")
-        if request.opponent is None:
-            spec = await asyncio.to_thread(parts.opponents.analyst, game, "hint")
-        else:
-            known = await asyncio.to_thread(parts.opponents.of, game)
-            if request.opponent not in known:
-                raise HTTPException(422, f"there is no opponent '{request.opponent}'; known are {', '.join(known)}")
-            spec = known[request.opponent].spec
-        try:
-            search = pool.submit("analysis", state, spec)
-        except QueueFullError as error:
-            raise HTTPException(503, f"busy, place {error.place}") from error
-        try:
-            return views.analysis_answer(state, await search.result)
-        except asyncio.CancelledError:
-            pool.stop(search)
-            raise
+    app.include_router(api_router(parts.opponents, pool, tables, addresses))
 
     @app.websocket("/ws")
     async def websocket(socket: WebSocket) -> None:

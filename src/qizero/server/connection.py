@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
@@ -122,52 +123,66 @@ class Connection:
                 await self._at_table(table, request)
 
     async def _at_table(self, table: Table, request: messages.FromPage) -> None:
-        play = table.play
         match request:
-            case messages.Play():
-                await table.perform(self, request.id, request.seq, "play", step=request.action)
-            case messages.PlayText():
-                action = play.state_at().string_to_action(request.text.strip())
-                await table.perform(self, request.id, request.seq, "play", step=action)
-            case messages.Choose():
-                await table.perform(self, request.id, request.seq, "play", step=request.choice)
-            case messages.Simple():
-                await table.perform(self, request.id, request.seq, request.type)
-            case messages.Pause():
-                await table.perform(self, request.id, request.seq, "pause", on=request.on)
-            case messages.SetSeats():
-                await self._tables.check_seats(play.game, request.seats)
-                await table.perform(self, request.id, request.seq, "set_seats", seats=list(request.seats))
+            case messages.Hint():
+                self._hint(table, request)
+            case messages.Command():
+                command, arguments = await self._command(table, request)
+                await table.perform(self, request.id, request.seq, command, **arguments)
             case messages.Fork():
                 self._check_ply(table, request.ply)
-                fork = await self._tables.create(play.game, play.seats, "", play.state_at(request.ply))
-                self._move_to(fork, request.id)
+                state = table.play.state_at(request.ply)
+                self._move_to(await self._tables.create(table.play.game, table.play.seats, "", state), request.id)
             case messages.Look():
                 self._check_ply(table, request.ply)
-                frame = views.game_frame(play, request.ply, request.actions)
+                frame = views.game_frame(table.play, request.ply, request.actions)
                 self.send(messages.FrameMessage(id=request.id, frame=frame))
-            case messages.Hint():
-                if request.seq != play.seq:
-                    raise CommandRefusedError("stale", "the game has gone on")
-                actor = play.actor()
-                if actor is None or play.seats[actor] != HUMAN or play.stage_at():
-                    raise CommandRefusedError("not_your_turn", "a hint is given to the person whose turn it is")
-                table.study(self, "hint", lambda: table.hint(self, request.id, request.stage))
-            case messages.Analyze():
-                if request.on:
-                    self._check_ply(table, request.ply)
-                    table.study(self, "analysis", lambda: table.analyse(self, request.ply))
-                else:
-                    table.stop_study(self, "analysis")
-            case messages.Review():
-                if request.on:
-                    table.study(self, "review", lambda: table.review(self))
-                else:
-                    table.stop_study(self, "review")
             case messages.Export():
                 self._export(table, request)
+            case messages.Analyze() | messages.Review():
+                self._study(table, request)
             case _:
                 raise CommandRefusedError("bad_message", f"'{request.type}' is not understood here")
+
+    async def _command(self, table: Table, request: messages.Command) -> tuple[str, dict[str, Any]]:
+        """The command of the session that a request stands for."""
+        match request:
+            case messages.Play():
+                return "play", {"step": request.action}
+            case messages.PlayText():
+                return "play", {"step": table.play.state_at().string_to_action(request.text.strip())}
+            case messages.Choose():
+                return "play", {"step": request.choice}
+            case messages.Pause():
+                return "pause", {"on": request.on}
+            case messages.SetSeats():
+                await self._tables.check_seats(table.play.game, request.seats)
+                return "set_seats", {"seats": list(request.seats)}
+            case messages.Simple():
+                return request.type, {}
+        raise CommandRefusedError("bad_message", "this command is not understood here")
+
+    def _hint(self, table: Table, request: messages.Hint) -> None:
+        play = table.play
+        if request.seq != play.seq:
+            raise CommandRefusedError("stale", "the game has gone on")
+        actor = play.actor()
+        if actor is None or play.seats[actor] != HUMAN or play.stage_at():
+            raise CommandRefusedError("not_your_turn", "a hint is given to the person whose turn it is")
+        table.study(self, "hint", lambda: table.hint(self, request.id, request.stage))
+
+    def _study(self, table: Table, request: messages.Analyze | messages.Review) -> None:
+        if isinstance(request, messages.Review):
+            if request.on:
+                table.study(self, "review", lambda: table.review(self))
+            else:
+                table.stop_study(self, "review")
+        elif request.on:
+            ply = request.ply
+            self._check_ply(table, ply)
+            table.study(self, "analysis", lambda: table.analyse(self, ply))
+        else:
+            table.stop_study(self, "analysis")
 
     async def _new(self, request: messages.New) -> None:
         state = None

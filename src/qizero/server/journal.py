@@ -1,7 +1,7 @@
 """The journal: one file per game that brings it back after a crash. A snapshot, then every accepted command.
 
-A file is JSON lines. A command is on disk (fsync) before anybody hears that it was accepted. A line cut short by a crash
-is the last one and is dropped; what cannot be read at all is set aside under another name, never deleted.
+A file is JSON lines. A command is on disk (fsync) before anybody hears that it was accepted. A line cut short by a
+crash is the last one and is dropped; what cannot be read at all is set aside under another name, never deleted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class Journal:
                 raise ValueError(f"version {head['version']!r} of the journal; this program reads {VERSION}")
             play = GameInPlay.from_snapshot(head["snapshot"])
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            log.warning("the game %s cannot be restored (%s); its journal is kept as %s.unreadable", game_id, error, path)
+            log.warning(
+                "the game %s cannot be restored (%s); its journal is kept as %s.unreadable", game_id, error, path
+            )
             path.replace(path.with_suffix(".unreadable"))
             return None
         intact = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-
+from qizero.players import CancelToken, make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
 from qizero.server.opponents import Opponents
@@ -69,8 +69,6 @@ def run(
     """Serves the page until interrupted. `game` is the spec of the game that the browser opens with."""
     if not (STATIC / "index.html").exists():
         raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
-    from qizero.players import CancelToken, make_player
-
     parts = ServerParts(
         make_player=make_player,
         new_cancel=CancelToken,

@@ -1,8 +1,9 @@
 """What the page and the server say to each other: strict, versioned, unknown fields refused.
 
-Every message has `v` and `type`. What the page sends carries `id`, which an answer repeats, and, where it changes a game,
-`seq`: the number of the state it was made for. The page's TypeScript types are made from this file (typescript.py).
-Cells are row*width+column from the top left; -1 stands for no cell. Values say in their names whose view they have.
+Every message has `v` and `type`. What the page sends carries `id`, which an answer repeats, and, where it changes a
+game, `seq`: the number of the state it was made for. The page's TypeScript types are made from this file by
+typescript.py. Cells are row*width+column from the top left; -1 stands for no cell. Values say in their names whose
+view they have.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Message(BaseModel):
     )
 
 
-# ---- Parts -------------------------------------------------------------------------------------------------------------
+# ---- Parts -----------------------------------------------------------------------------------------------------------
 
 
 class OptionInfo(Message):
@@ -160,7 +161,7 @@ class Line(Message):
     texts: list[str]
 
 
-# ---- From the page -----------------------------------------------------------------------------------------------------
+# ---- From the page ---------------------------------------------------------------------------------------------------
 
 
 class Request(Message):
@@ -286,12 +287,26 @@ class Ping(Request):
 
 
 FromPage = Annotated[
-    New | Open | Fork | Play | PlayText | Choose | Simple | Pause | SetSeats | Look | Hint | Analyze | Review | Export | Ping,
+    New
+    | Open
+    | Fork
+    | Play
+    | PlayText
+    | Choose
+    | Simple
+    | Pause
+    | SetSeats
+    | Look
+    | Hint
+    | Analyze
+    | Review
+    | Export
+    | Ping,
     Field(discriminator="type"),
 ]
 from_page: TypeAdapter[FromPage] = TypeAdapter(FromPage)
 
-# ---- From the server ---------------------------------------------------------------------------------------------------
+# ---- From the server -------------------------------------------------------------------------------------------------
 
 
 class StateMessage(Message):
@@ -434,7 +449,7 @@ FromServer = (
     | PongMessage
 )
 
-# ---- HTTP --------------------------------------------------------------------------------------------------------------
+# ---- HTTP ------------------------------------------------------------------------------------------------------------
 
 
 class CatalogAnswer(Message):

@@ -1,7 +1,7 @@
 """Who there is to play against: the one place that the page's list of opponents comes from.
 
-A row is offered if a player can be made of its spec, so what is installed appears by itself. The page names opponents by
-id only; specs never come from a browser.
+A row is offered if a player can be made of its spec, so what is installed appears by itself. The page names opponents
+by id only; specs never come from a browser.
 """
 
 from __future__ import annotations

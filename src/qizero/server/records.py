@@ -86,17 +86,20 @@ def _read_sgf(text: str) -> State:
                 board[row, column] = stone
         state = game.state_from_board(board, 1 if root.get("PL", ["B"])[0].upper().startswith("W") else 0)
     for number, node in enumerate(nodes, 1):
-        for colour, player in (("B", 0), ("W", 1)):
-            if colour not in node:
-                continue
-            if state.current_player() != player:
-                raise RecordError(f"node {number}: it is not {'black' if player == 0 else 'white'}'s turn")
-            action = _read_action(state, node[colour][0].strip())
-            reason = state.why_illegal(action)
-            if reason:
-                raise RecordError(f"node {number}, {node[colour][0]}: {reason}")
-            state.apply_action(action)
+        for colour in ("B", "W"):
+            if colour in node:
+                _play(state, colour, node[colour][0].strip(), f"node {number}")
     return state
+
+
+def _play(state: State, colour: str, value: str, where: str) -> None:
+    if state.current_player() != "BW".index(colour):
+        raise RecordError(f"{where}: it is not {colour}'s turn")
+    action = _read_action(state, value)
+    reason = state.why_illegal(action)
+    if reason:
+        raise RecordError(f"{where}, {value}: {reason}")
+    state.apply_action(action)
 
 
 def _game_of(root: dict[str, list[str]]) -> Game:

@@ -9,7 +9,7 @@ a game are its actions and, where it opens by swap2, the choices of that opening
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -141,7 +141,9 @@ class GameInPlay:
 
     def perform(self, command: str, **arguments: Any) -> None:
         """Carries out one of COMMANDS, or raises CommandRefusedError and changes nothing."""
-        COMMANDS[command](self, **arguments)
+        if command not in COMMANDS:
+            raise ValueError(f"'{command}' is not one of {', '.join(sorted(COMMANDS))}")
+        getattr(self, f"_{command}")(**arguments)
         self.seq += 1
 
     def _play(self, step: Step, seat: int | None = None) -> None:
@@ -311,18 +313,8 @@ class GameInPlay:
                 self.seats = (self.seats[1], self.seats[0])
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "play": GameInPlay._play,
-    "undo": GameInPlay._undo,
-    "redo": GameInPlay._redo,
-    "restart": GameInPlay._restart,
-    "rematch": GameInPlay._rematch,
-    "resign": GameInPlay._resign,
-    "set_seats": GameInPlay._set_seats,
-    "pause": GameInPlay._pause,
-    "step": GameInPlay._step,
-}
-
+COMMANDS = frozenset({"play", "undo", "redo", "restart", "rematch", "resign", "set_seats", "pause", "step"})
+"""What `perform` takes; each is a method of the same name with an underscore before it."""
 
 
 def _start_of(state: State) -> State:

@@ -1,4 +1,4 @@
-"""How an opponent plays the swap2 opening: three stones from a small book of even patterns, a colour by its own value."""
+"""How an opponent plays the swap2 opening: three stones of an even pattern from a small book, a colour by its value."""
 
 from __future__ import annotations
 

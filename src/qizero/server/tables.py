@@ -1,7 +1,7 @@
 """Tables: a game in play, the people who look at it, and the opponents that think at it.
 
-One rule keeps thinking and playing in step: after every change a table compares who should be thinking about which state
-with who is, stops the one and starts the other. An answer to an old state is thrown away.
+One rule keeps thinking and playing in step: after every change a table compares who should be thinking about which
+state with who is, stops the one and starts the other. An answer to an old state is thrown away.
 """
 
 from __future__ import annotations
@@ -332,9 +332,7 @@ class Tables:
     def __len__(self) -> int:
         return len(self._tables)
 
-    async def create(
-        self, game: Game, seats: Seats, opening: Opening = "", state: State | None = None
-    ) -> Table:
+    async def create(self, game: Game, seats: Seats, opening: Opening = "", state: State | None = None) -> Table:
         """A table with a new game, journaled. Raises CommandRefusedError."""
         await self.check_seats(game, seats)
         if opening and opening not in views.openings_of(game.name):

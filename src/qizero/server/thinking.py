@@ -36,9 +36,7 @@ class Cancel(Protocol):
 class Thinker(Protocol):
     """The part of `qizero.Player` that the server uses. The analysis is a `qizero.Analysis`."""
 
-    def analyze(
-        self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None
-    ) -> Any:
+    def analyze(self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None) -> Any:
         """Search; `.action` is the choice."""
 
 

@@ -9,7 +9,9 @@ from pydantic import TypeAdapter
 
 from qizero.server import messages
 
-HEADER = "// Made from src/qizero/server/messages.py by `python -m qizero.server.typescript`; a test keeps the two equal.\n"
+HEADER = (
+    "// Made from src/qizero/server/messages.py by `python -m qizero.server.typescript`; a test keeps the two equal.\n"
+)
 ROOTS: dict[str, Any] = {
     "FromPage": messages.FromPage,
     "FromServer": messages.FromServer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from qizero.games import Game, State, list_games, load_game
 from qizero.server import messages
@@ -219,7 +219,7 @@ def wdl_for_player0(state: State, wdl: tuple[float, float, float]) -> tuple[floa
 
 def terminal_value_for_player0(state: State) -> float:
     """1, 0 or -1 of a finished game."""
-    return cast(float, state.returns()[0])
+    return state.returns()[0]
 
 
 def finite(value: float) -> float | None:
@@ -244,7 +244,12 @@ def analysis_message(state: State, found: Analysis, seq: int, ply: int, done: bo
     """What an analysis has found so far, as the page is told."""
     answer = analysis_answer(state, found)
     return messages.AnalysisMessage(
-        seq=seq, ply=ply, place=0, done=done, depth=found.depth, **{name: getattr(answer, name) for name in ANSWER_FIELDS}
+        seq=seq,
+        ply=ply,
+        place=0,
+        done=done,
+        depth=found.depth,
+        **{name: getattr(answer, name) for name in ANSWER_FIELDS},
     )
 
 
