@@ -25,7 +25,7 @@ endif
 CORE_SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find bindings cpp -not -path '*/tests*')
 CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
-PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help play test format page stubs tree clean
 help:  ## this list
