@@ -25,7 +25,9 @@ endif
 CORE_SOURCES := CMakeLists.txt pyproject.toml constraints.txt $(shell find bindings cpp -not -path '*/tests*')
 CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '*.cpp' 2>/dev/null)
 
-.PHONY: help play test format stubs tree clean
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
+
+.PHONY: help play test format page stubs tree clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -63,13 +65,13 @@ $(VENV)/.tools: constraints.txt
 	@$(PIP_INSTALL) $(BUILD_TOOLS)
 	@touch $@
 
-$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES)
+$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero …"
 	@$(PIP_INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES)
+$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero and installing what its checks use …"
 	@$(PIP_INSTALL) --no-build-isolation --editable '.[train,openvino,dev]'
@@ -114,6 +116,10 @@ format: $(VENV)/.test  ## format C++ and Python, sort imports
 	@clang-format -i $(CPP_FILES)
 	@ruff check --quiet --select I --fix
 	@ruff format --quiet
+
+page: $(VENV)/.tools  ## build the page of web/ into the package, and its types from the server's messages
+	@PYTHONPATH=src python -m qizero.server.typescript >web/src/lib/messages.ts
+	@python web/build_page.py build
 
 stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled module, anew
 	@python -m nanobind.stubgen --quiet --module qizero._core --output-file src/qizero/_core.pyi

@@ -33,6 +33,19 @@ nb::ndarray<nb::numpy, T> new_array(const Shape& shape, Fill&& fill) {
   return nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner);
 }
 
+constexpr const char* name_of(BoardKind kind) {
+  constexpr const char* names[] = {"cells", "intersections", "columns"};
+  return names[static_cast<std::size_t>(kind)];
+}
+constexpr const char* name_of(PieceKind kind) {
+  constexpr const char* names[] = {"stones", "discs", "marks"};
+  return names[static_cast<std::size_t>(kind)];
+}
+constexpr const char* name_of(ActionKind kind) {
+  constexpr const char* names[] = {"place", "move", "select", "other"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 std::array<std::size_t, 2> board_extents(const AnyGame& game) {
   const BoardShape shape = game.board_shape();
   return {static_cast<std::size_t>(shape.height), static_cast<std::size_t>(shape.width)};
@@ -191,6 +204,17 @@ void bind_games(nb::module_& module) {
       .def_prop_ro(
           "rows_from_top", [](const AnyGame& game) { return game.info().row_numbers == RowNumbers::from_top; },
           "Whether row 1 of the notation is the top row.")
+      .def_prop_ro(
+          "board_kind", [](const AnyGame& game) { return name_of(game.info().board_kind); },
+          nb::sig("def board_kind(self) -> typing.Literal['cells', 'intersections', 'columns']"),
+          "How a page draws the board: 'cells', 'intersections' or 'columns' (stones fall).")
+      .def_prop_ro(
+          "piece_kind", [](const AnyGame& game) { return name_of(game.info().pieces); },
+          nb::sig("def piece_kind(self) -> typing.Literal['stones', 'discs', 'marks']"),
+          "'stones' (black, white), 'discs' (red, yellow) or 'marks' (cross, nought).")
+      .def_prop_ro(
+          "counts_pieces", [](const AnyGame& game) { return game.info().counts_pieces; },
+          "Whether the number of stones on the board is a score worth showing.")
       .def_prop_ro("options", &options_of, nb::sig("def options(self) -> dict[str, int | str]"),
                    "All options with their values.")
       .def_prop_ro("num_actions", &AnyGame::num_actions, "Actions are the numbers 0 .. num_actions-1.")
@@ -291,6 +315,20 @@ void bind_games(nb::module_& module) {
           "action"_a, "The action in the notation of the game.")
       .def("string_to_action", &AnyState::string_to_action, "text"_a,
            "The inverse; case is ignored. Legality is not checked.")
+      .def("why_illegal", &AnyState::why_illegal, "action"_a,
+           "Why the action is refused, in words; '' when it is legal.")
+      .def(
+          "action_cells",
+          [](const AnyState& state, int action) {
+            const ActionCells cells = state.action_cells(action);
+            return nb::make_tuple(name_of(cells.kind), cells.from, cells.to);
+          },
+          "action"_a,
+          nb::sig("def action_cells(self, action: int) -> "
+                  "tuple[typing.Literal['place', 'move', 'select', 'other'], int, int]"),
+          "What the action does on the board: ('place' | 'move' | 'select' | 'other', from, to). Cells are "
+          "row*width+column, -1 where there is none.")
+      .def("winning_cells", &AnyState::winning_cells, "The stones that won, ascending; empty where no stones did.")
       .def(
           "board",
           [](const AnyState& state) {

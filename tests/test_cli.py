@@ -79,7 +79,7 @@ def test_bench_env_writes_a_file(tmp_path: Path, capsys: Output) -> None:
         ("games --colour red", "--colour"),
         ("play chess", "there is no game 'chess'"),
         ("play connect4(size=9)", "no option 'size'"),
-        ("play connect4 --first deep-blue", "there is no kind 'deep-blue'"),
+        ("play connect4 --terminal --first deep-blue", "there is no kind 'deep-blue'"),
         ("play connect4 --seed -1", "-1"),
         ("bench rollout", "--game"),
         ("bench rollout --game connect4 --threads 0", "'0' is not a whole number from 1 to 1,024"),

@@ -38,7 +38,7 @@ def session(name: str, lines: str, sides: tuple[str, str] = ("human", "human"), 
 
 
 def piped(arguments: list[str], text: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "qizero", "play", *arguments]
+    command = [sys.executable, "-m", "qizero", "play", "--terminal", *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
@@ -58,7 +58,7 @@ def test_a_game_from_the_first_question_to_the_win() -> None:
 
 
 def test_input_that_is_not_text_is_refused_politely() -> None:
-    command = [sys.executable, "-m", "qizero", "play", "tictactoe"]
+    command = [sys.executable, "-m", "qizero", "play", "--terminal", "tictactoe"]
     done = subprocess.run(command, input=b"\xff\xfe\n\x00[/bold]\nquit\n", capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 

@@ -54,8 +54,11 @@ class AnyState {
 
   virtual std::string action_to_string(int action) const = 0;     // throws IllegalAction when out of range
   virtual int string_to_action(std::string_view text) const = 0;  // throws IllegalAction when not a name of an action
-  virtual std::string serialize() const = 0;                      // everything, as readable text
-  virtual bool same_position(const AnyState& other) const = 0;    // same game, options and position; history is ignored
+  virtual std::string why_illegal(int action) const = 0;          // "" when it is legal; throws IllegalAction as above
+  virtual ActionCells action_cells(int action) const = 0;         // throws IllegalAction when out of range
+  virtual std::vector<int> winning_cells() const = 0;
+  virtual std::string serialize() const = 0;                    // everything, as readable text
+  virtual bool same_position(const AnyState& other) const = 0;  // same game, options and position; history is ignored
 };
 
 struct RolloutResult {

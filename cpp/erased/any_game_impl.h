@@ -35,10 +35,7 @@ class StateImpl final : public AnyState {
     return qizero::random_action(position_, rng);
   }
   void apply(int action) override {
-    if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
-    check_range(action);
-    if (!position_.is_legal(static_cast<Action>(action)))
-      throw IllegalAction(position_.why_illegal(static_cast<Action>(action)));
+    if (const std::string reason = why_illegal(action); !reason.empty()) throw IllegalAction(reason);
     history_.push_back(action);
     position_.apply(static_cast<Action>(action));
   }
@@ -89,6 +86,22 @@ class StateImpl final : public AnyState {
       throw IllegalAction(quoted(text) + " is not an action of " + std::string(G::info.id) + "; one is written like '" +
                           example_action() + "'");
     return action;
+  }
+
+  std::string why_illegal(int action) const override {
+    if (position_.outcome() != Outcome::ongoing) return "the game is over; no action is legal";
+    check_range(action);
+    return position_.is_legal(static_cast<Action>(action)) ? "" : position_.why_illegal(static_cast<Action>(action));
+  }
+  ActionCells action_cells(int action) const override {
+    check_range(action);
+    return qizero::action_cells(position_, static_cast<Action>(action));
+  }
+  std::vector<int> winning_cells() const override {
+    if constexpr (HasWinningCells<G>)
+      return position_.winning_cells();
+    else
+      return {};
   }
 
   std::string serialize() const override {

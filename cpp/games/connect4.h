@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "games/encoding.h"
 #include "games/game.h"
+#include "games/lines.h"
 #include "games/notation.h"
 #include "games/setup_checks.h"
 #include "games/symmetry.h"
@@ -22,7 +23,9 @@ class Connect4 {
                                  .title_zh = "四子棋",
                                  .rules_version = 1,
                                  .opening_plies = 4,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .row_numbers = RowNumbers::from_bottom,
+                                 .board_kind = BoardKind::columns,
+                                 .pieces = PieceKind::discs};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};
@@ -141,6 +144,15 @@ class Connect4 {
     return text.size() == 1 && text[0] >= '1' && text[0] <= '7' ? text[0] - '1' : -1;
   }
   std::string why_illegal(Action action) const { return "column " + action_to_string(action) + " is full"; }
+
+  // The cell that a stone in this column falls to; none in a full column.
+  ActionCells action_cells(Action action) const {
+    const std::uint64_t landing = (occupied_ + bottom_bit(action)) & column_bits(action);
+    if (landing == 0) return {ActionKind::other, no_cell, no_cell};
+    const int height = std::countr_zero(landing) - action * bits_per_column;
+    return {ActionKind::place, no_cell, (rows - 1 - height) * columns + action};
+  }
+  std::vector<int> winning_cells() const { return winning_runs(*this, 4, columns); }
 
   friend bool operator==(const Connect4&, const Connect4&) = default;
 

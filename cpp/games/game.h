@@ -54,6 +54,10 @@ using OptionValues = std::array<int, max_options>;  // in the order of G::option
 // Rows are numbered from the bottom as in chess, or from the top as in Othello.
 enum class RowNumbers : std::uint8_t { from_bottom, from_top };
 
+// How a page draws the board and the stones: it knows no rules, only this and `action_cells`.
+enum class BoardKind : std::uint8_t { cells, intersections, columns };  // columns: a stone falls down its column
+enum class PieceKind : std::uint8_t { stones, discs, marks };  // black and white; red and yellow; crosses and noughts
+
 struct GameInfo {
   std::string_view id;        // the name in specs, files and URLs; equals the header's name
   std::string_view title;     // for people
@@ -61,6 +65,18 @@ struct GameInfo {
   int rules_version;          // raised when, and only when, the same actions lead to something else
   int opening_plies;          // random plies that open each pair of match games
   RowNumbers row_numbers;
+  BoardKind board_kind = BoardKind::cells;
+  PieceKind pieces = PieceKind::stones;
+  bool counts_pieces = false;  // whether the number of stones on the board is a score worth showing
+};
+
+// What an action does on the board. Cells are row*width+column; no_cell where there is none.
+inline constexpr int no_cell = -1;
+enum class ActionKind : std::uint8_t { place, move, select, other };  // other: no cell at all, such as a pass
+struct ActionCells {
+  ActionKind kind;
+  int from, to;  // only a move has `from`
+  friend bool operator==(const ActionCells&, const ActionCells&) = default;
 };
 
 // A position in plain values, as people and files give it: the only way in and out of a position besides `apply`.
@@ -159,6 +175,19 @@ concept HasForbiddenActions = requires(const G position) {
   { position.forbidden_actions() } -> std::same_as<std::vector<std::pair<Action, std::string>>>;
 };
 
+// Optional: what an action (in range, legal or not) does on the board. Without it, an action below the number of cells
+// places a stone on that cell, and any other one has no cell.
+template <class G>
+concept HasActionCells = requires(const G position, Action action) {
+  { position.action_cells(action) } -> std::same_as<ActionCells>;
+};
+
+// Optional: the stones that won the game, ascending; empty while it goes on and for other ends.
+template <class G>
+concept HasWinningCells = requires(const G position) {
+  { position.winning_cells() } -> std::same_as<std::vector<int>>;
+};
+
 // Optional: a value in [-1, 1] for player 0 of a game that ended at a limit, to teach where most games end so.
 template <class G>
 concept HasLimitValue = requires(const G position) {
@@ -174,6 +203,16 @@ constexpr OptionValues default_options() {
   int i = 0;
   for (const OptionSpec& spec : G::option_specs) values[static_cast<std::size_t>(i++)] = spec.default_value;
   return values;
+}
+
+template <Game G>
+ActionCells action_cells(const G& position, Action action) {
+  if constexpr (HasActionCells<G>)
+    return position.action_cells(action);
+  else if (action < position.board_shape().cells())
+    return {ActionKind::place, no_cell, action};
+  else
+    return {ActionKind::other, no_cell, no_cell};
 }
 
 template <Game G>

@@ -8,6 +8,7 @@
 #include "games/encoding.h"
 #include "games/game.h"
 #include "games/gomoku_lines.h"
+#include "games/lines.h"
 #include "games/notation.h"
 #include "games/renju.h"
 #include "games/setup_checks.h"
@@ -24,7 +25,8 @@ class Gomoku {
                                  .title_zh = "五子棋",
                                  .rules_version = 1,
                                  .opening_plies = 3,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .row_numbers = RowNumbers::from_bottom,
+                                 .board_kind = BoardKind::intersections};
   static constexpr int min_size = 6, max_size = max_line_board;
   static constexpr std::array<std::string_view, 3> rule_names{"freestyle", "standard", "renju"};
   static constexpr std::array<OptionSpec, 2> option_specs{
@@ -158,6 +160,11 @@ class Gomoku {
     const int row = row_of(action), column = action - row * size_;
     if (!(empty_in_row(row) >> column & 1)) return action_to_string(action) + " is taken";
     return action_to_string(action) + " is forbidden for black: " + std::string(foul_name(judge(row, column)));
+  }
+
+  std::vector<int> winning_cells() const {
+    const int winner = outcome_ == Outcome::player1_wins ? 1 : 0;
+    return winning_runs(*this, 5, needs_exact_five(winner) ? 5 : size_);
   }
 
   friend bool operator==(const Gomoku&, const Gomoku&) = default;

@@ -21,7 +21,9 @@ class Liuzhou {
                                  .title_zh = "六洲棋",
                                  .rules_version = 1,
                                  .opening_plies = 4,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .row_numbers = RowNumbers::from_bottom,
+                                 .board_kind = BoardKind::intersections,
+                                 .counts_pieces = true};
   static constexpr std::array<OptionSpec, 3> option_specs{{
       {.name = "lose_below", .default_value = 1, .min = 1, .max = 18},
       {.name = "max_steps", .default_value = 200, .min = 1, .max = 10'000},
@@ -184,6 +186,13 @@ class Liuzhou {
   std::string action_to_string(Action action) const;
   int string_to_action(std::string_view text) const;
   std::string why_illegal(Action action) const;
+  ActionCells action_cells(Action action) const {
+    if (action < first_step) return {ActionKind::place, no_cell, action};
+    if (action >= first_select) return {ActionKind::select, no_cell, action - first_select};
+    const int cell = step_cell(action), direction = step_direction(action);
+    return {ActionKind::move, cell,
+            liuzhou::leaves_board(cell, direction) ? no_cell : cell + liuzhou::offset_of(direction)};
+  }
 
   friend bool operator==(const Liuzhou&, const Liuzhou&) = default;
 

@@ -20,7 +20,8 @@ class Othello {
                                  .title_zh = "黑白棋",
                                  .rules_version = 1,
                                  .opening_plies = 6,
-                                 .row_numbers = RowNumbers::from_top};
+                                 .row_numbers = RowNumbers::from_top,
+                                 .counts_pieces = true};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 3> cell_planes{"stones of the mover", "stones of the opponent",

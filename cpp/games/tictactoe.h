@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "games/encoding.h"
 #include "games/game.h"
+#include "games/lines.h"
 #include "games/notation.h"
 #include "games/setup_checks.h"
 #include "games/symmetry.h"
@@ -20,7 +21,8 @@ class TicTacToe {
                                  .title_zh = "井字棋",
                                  .rules_version = 1,
                                  .opening_plies = 1,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .row_numbers = RowNumbers::from_bottom,
+                                 .pieces = PieceKind::marks};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};
@@ -111,6 +113,8 @@ class TicTacToe {
   std::string action_to_string(Action action) const { return cell_to_string(action, shape, info.row_numbers); }
   int string_to_action(std::string_view text) const { return string_to_cell(text, shape, info.row_numbers); }
   std::string why_illegal(Action action) const { return action_to_string(action) + " is taken"; }
+
+  std::vector<int> winning_cells() const { return winning_runs(*this, 3, 3); }
 
   friend bool operator==(const TicTacToe&, const TicTacToe&) = default;
 

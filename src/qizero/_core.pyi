@@ -1,7 +1,7 @@
 """The C++ core of qizero."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 import numpy.typing
@@ -40,6 +40,22 @@ class Game:
     @property
     def rows_from_top(self) -> bool:
         """Whether row 1 of the notation is the top row."""
+
+    @property
+    def board_kind(self) -> Literal["cells", "intersections", "columns"]:
+        """
+        How a page draws the board: 'cells', 'intersections' or 'columns' (stones fall).
+        """
+
+    @property
+    def piece_kind(self) -> Literal["stones", "discs", "marks"]:
+        """
+        'stones' (black, white), 'discs' (red, yellow) or 'marks' (cross, nought).
+        """
+
+    @property
+    def counts_pieces(self) -> bool:
+        """Whether the number of stones on the board is a score worth showing."""
 
     @property
     def options(self) -> dict[str, int | str]:
@@ -148,6 +164,17 @@ class State:
 
     def string_to_action(self, text: str) -> int:
         """The inverse; case is ignored. Legality is not checked."""
+
+    def why_illegal(self, action: int) -> str:
+        """Why the action is refused, in words; '' when it is legal."""
+
+    def action_cells(self, action: int) -> tuple[Literal["place", "move", "select", "other"], int, int]:
+        """
+        What the action does on the board: ('place' | 'move' | 'select' | 'other', from, to). Cells are row*width+column, -1 where there is none.
+        """
+
+    def winning_cells(self) -> list[int]:
+        """The stones that won, ascending; empty where no stones did."""
 
     def board(self) -> numpy.typing.NDArray[numpy.int8]:
         """int8[H, W], row 0 at the top: 1 player 0, -1 player 1, 0 empty."""

@@ -115,17 +115,37 @@ def games(json: JsonOption = None) -> None:
 
 @app.command()
 def play(
-    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Asked for if left out.")] = None,
-    terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal.")] = False,
-    first: Annotated[str | None, typer.Option(metavar="PLAYER", help=f"Who begins; {HUMAN} if left out.")] = None,
-    second: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help=f"Who plays second; {COMPUTER} if left out.")
+    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Chosen on the page if left out.")] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal instead of a browser.")] = False,
+    port: Annotated[
+        int,
+        typer.Option(metavar="N", parser=_number(int, "a port", 1, 65_535), help="The next free one if it is taken."),
+    ] = 8000,
+    host: Annotated[
+        str, typer.Option(metavar="H", help="0.0.0.0 lets everybody on the network play and use this machine.")
+    ] = "127.0.0.1",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    first: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who begins; {HUMAN} if left out.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Repeats the computer's choices.")] = None,
+    second: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who plays second; {COMPUTER} if left out.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", parser=SEED, help="In the terminal, repeats the computer's choices.")
+    ] = None,
 ) -> None:
-    """Play a game. A PLAYER is human or a player spec, such as random or rollout:sims=1000."""
-    del terminal
-    play_in_terminal(load_game(game) if game is not None else None, first, second, seed)
+    """Play a game, in a browser or in this terminal. A PLAYER is human or a spec, such as rollout:sims=1000."""
+    chosen = load_game(game) if game is not None else None
+    if terminal:
+        play_in_terminal(chosen, first, second, seed)
+        return
+    for name, value in (("--first", first), ("--second", second), ("--seed", seed)):
+        if value is not None:
+            raise typer.BadParameter(f"{name} goes with --terminal; on the page, players are chosen there")
+    from qizero import server
+
+    server.run(host, port, not no_browser, None if chosen is None else str(chosen))
 
 
 GameArgument = Annotated[

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -160,7 +160,7 @@ class SearchPlayer:
             cancel=cancel,
             on_progress=report if on_progress else None,
         )
-        return analysis_of(results[0])
+        return replace(analysis_of(results[0]), action=self._pick(results[0]))
 
     def _searcher(self, slots: int) -> PositionSearch:
         if self._search is None or self._slots < slots:

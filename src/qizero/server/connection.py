@@ -1,0 +1,213 @@
+"""One tab of a browser: reads its requests, answers them, and passes on what its table says."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from qizero.games import load_game
+from qizero.server import messages, records, views
+from qizero.server.session import HUMAN, CommandRefusedError
+from qizero.server.tables import Table, Tables
+
+MAX_OUTGOING = 400
+"""Messages that may wait for a slow line before it is given up; droppable ones are dropped at a tenth of that."""
+
+MAX_REFUSED = 200
+"""Messages that make no sense before the line is given up."""
+
+log = logging.getLogger(__name__)
+
+
+class TokenBucket:
+    """Lets `rate` messages through a second, and `burst` at once."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate, self._burst = rate, burst
+        self._tokens, self._last = burst, time.monotonic()
+
+    def wait_seconds(self) -> float:
+        """Takes a token; how long to wait before going on."""
+        now = time.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._last) * self._rate) - 1.0
+        self._last = now
+        return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
+
+
+class Connection:
+    """See the module. A watcher of at most one table."""
+
+    def __init__(self, socket: WebSocket, tables: Tables, rate: float, burst: float) -> None:
+        self._socket = socket
+        self._tables = tables
+        self._table: Table | None = None
+        self._bucket = TokenBucket(rate, burst)
+        self._outgoing: asyncio.Queue[messages.FromServer] = asyncio.Queue()
+        self._refused = 0
+
+    def send(self, message: messages.FromServer, droppable: bool = False) -> None:
+        """Sends without waiting."""
+        if droppable and self._outgoing.qsize() > MAX_OUTGOING // 10:
+            return
+        self._outgoing.put_nowait(message)
+
+    async def serve(self) -> None:
+        """Runs until the line is closed."""
+        await self._socket.accept()
+        writer = asyncio.get_running_loop().create_task(self._write())
+        try:
+            while True:
+                text = await self._socket.receive_text()
+                await asyncio.sleep(self._bucket.wait_seconds())
+                await self._read(text)
+                if self._refused > MAX_REFUSED or self._outgoing.qsize() > MAX_OUTGOING:
+                    await self._socket.close(1008, "too many messages")
+                    break
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass
+        finally:
+            writer.cancel()
+            if self._table is not None:
+                self._table.leave(self)
+
+    async def _write(self) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                message = await self._outgoing.get()
+                if self._socket.application_state is not WebSocketState.CONNECTED:
+                    return
+                await self._socket.send_text(message.model_dump_json())
+
+    async def _read(self, text: str) -> None:
+        try:
+            request = messages.from_page.validate_json(text)
+        except ValidationError as error:
+            self._refused += 1
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            self.send(messages.ErrorMessage(id=None, code="bad_message", detail=f"{where}: {first['msg']}"[:300]))
+            return
+        try:
+            await self._answer(request)
+        except CommandRefusedError as error:
+            self.send(messages.ErrorMessage(id=request.id, code=error.code, detail=str(error)))
+        except records.RecordError as error:
+            self.send(messages.ErrorMessage(id=request.id, code="bad_record", detail=str(error)))
+        except ValueError as error:
+            self.send(messages.ErrorMessage(id=request.id, code="bad_request", detail=str(error)))
+        except OSError as error:
+            log.exception("the journal could not be written")
+            self.send(messages.ErrorMessage(id=request.id, code="journal_failed", detail=str(error)))
+
+    async def _answer(self, request: messages.FromPage) -> None:
+        match request:
+            case messages.Ping():
+                self.send(messages.PongMessage(id=request.id))
+            case messages.New():
+                await self._new(request)
+            case messages.Open():
+                table = await self._tables.find(request.game_id)
+                if table is None:
+                    raise CommandRefusedError("no_such_game", "this game is not kept here any more")
+                self._move_to(table, request.id)
+            case _:
+                table = self._table
+                if table is None:
+                    raise CommandRefusedError("no_game", "open a game first")
+                await self._at_table(table, request)
+
+    async def _at_table(self, table: Table, request: messages.FromPage) -> None:
+        match request:
+            case messages.Hint():
+                self._hint(table, request)
+            case messages.Command():
+                command, arguments = await self._command(table, request)
+                await table.perform(self, request.id, request.seq, command, **arguments)
+            case messages.Fork():
+                self._check_ply(table, request.ply)
+                state = table.play.state_at(request.ply)
+                self._move_to(await self._tables.create(table.play.game, table.play.seats, "", state), request.id)
+            case messages.Look():
+                self._check_ply(table, request.ply)
+                frame = views.game_frame(table.play, request.ply, request.actions)
+                self.send(messages.FrameMessage(id=request.id, frame=frame))
+            case messages.Export():
+                self._export(table, request)
+            case messages.Analyze() | messages.Review():
+                self._study(table, request)
+            case _:
+                raise CommandRefusedError("bad_message", f"'{request.type}' is not understood here")
+
+    async def _command(self, table: Table, request: messages.Command) -> tuple[str, dict[str, Any]]:
+        """The command of the session that a request stands for."""
+        match request:
+            case messages.Play():
+                return "play", {"step": request.action}
+            case messages.PlayText():
+                return "play", {"step": table.play.state_at().string_to_action(request.text.strip())}
+            case messages.Choose():
+                return "play", {"step": request.choice}
+            case messages.Pause():
+                return "pause", {"on": request.on}
+            case messages.SetSeats():
+                await self._tables.check_seats(table.play.game, request.seats)
+                return "set_seats", {"seats": list(request.seats)}
+            case messages.Simple():
+                return request.type, {}
+        raise CommandRefusedError("bad_message", "this command is not understood here")
+
+    def _hint(self, table: Table, request: messages.Hint) -> None:
+        play = table.play
+        if request.seq != play.seq:
+            raise CommandRefusedError("stale", "the game has gone on")
+        actor = play.actor()
+        if actor is None or play.seats[actor] != HUMAN or play.stage_at():
+            raise CommandRefusedError("not_your_turn", "a hint is given to the person whose turn it is")
+        table.study(self, "hint", lambda: table.hint(self, request.id, request.stage))
+
+    def _study(self, table: Table, request: messages.Analyze | messages.Review) -> None:
+        if isinstance(request, messages.Review):
+            if request.on:
+                table.study(self, "review", lambda: table.review(self))
+            else:
+                table.stop_study(self, "review")
+        elif request.on:
+            ply = request.ply
+            self._check_ply(table, ply)
+            table.study(self, "analysis", lambda: table.analyse(self, ply))
+        else:
+            table.stop_study(self, "analysis")
+
+    async def _new(self, request: messages.New) -> None:
+        state = None
+        if request.position is not None:
+            state = await asyncio.to_thread(records.read, request.position)
+            game = state.game
+        else:
+            game = load_game(request.game, **request.options)
+        self._move_to(await self._tables.create(game, request.seats, request.opening, state), request.id)
+
+    def _export(self, table: Table, request: messages.Export) -> None:
+        play = table.play
+        if request.format == "sgf":
+            name, text = f"{play.game.name}.sgf", records.write_sgf(play, play.seats, "qizero")
+        else:
+            name, text = f"{play.game.name}.qizero.txt", records.write_state(play)
+        self.send(messages.ExportMessage(id=request.id, name=name, text=text))
+
+    def _move_to(self, table: Table, request: int) -> None:
+        if self._table is not None and self._table is not table:
+            self._table.leave(self)
+        self._table = table
+        table.join(self, request)
+
+    @staticmethod
+    def _check_ply(table: Table, ply: int) -> None:
+        if ply > len(table.play.steps):
+            raise CommandRefusedError("bad_ply", f"the game has only {len(table.play.steps)} steps")

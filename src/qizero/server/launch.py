@@ -1,0 +1,87 @@
+"""Starts the server: what `qizero play` does."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from qizero.players import CancelToken, make_player
+from qizero.server import messages
+from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
+from qizero.server.opponents import Opponents
+
+DEFAULT_PORT = 8000
+
+
+class PageMissingError(RuntimeError):
+    """The page was not built."""
+
+
+def data_directory() -> Path:
+    """Where games in play are kept between runs: $QIZERO_DATA, or qizero in the user's state directory."""
+    if "QIZERO_DATA" in os.environ:
+        return Path(os.environ["QIZERO_DATA"])
+    return Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "qizero"
+
+
+def free_port(host: str, wanted: int) -> int:
+    """`wanted` if nobody listens there, otherwise the next free one of the following twenty."""
+    for port in range(wanted, wanted + 20):
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"no port of {wanted} to {wanted + 19} is free on {host}; name another one with --port")
+
+
+def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
+    """The limits of a server that strangers may talk to."""
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        host=host,
+        port=port,
+        log_level="warning",
+        ws_max_size=messages.MAX_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
+        limit_concurrency=1024,
+        timeout_graceful_shutdown=2,
+        server_header=False,
+    )
+
+
+def run(
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    open_browser: bool = True,
+    game: str | None = None,
+    journal_directory: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with."""
+    if not (STATIC / "index.html").exists():
+        raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
+    parts = ServerParts(
+        make_player=make_player,
+        new_cancel=CancelToken,
+        opponents=Opponents(make_player),
+        journal_directory=journal_directory or data_directory() / "games",
+        host=host,
+    )
+    port = free_port(host, port)
+    shown = "localhost" if is_this_machine(host) or host in ("0.0.0.0", "::") else host
+    url = f"http://{shown}:{port}/" + (f"?game={game}" if game else "")
+    say(f"qizero is at {url}  (Ctrl+C ends it)")
+    if not is_this_machine(host):
+        say(f"It listens on {host}: everybody who can reach this machine over the network can play and use its CPU.")
+    if open_browser:
+        threading.Timer(0.5, webbrowser.open, [url]).start()
+    uvicorn.Server(uvicorn_config(create_app(parts), host, port)).run()

@@ -1,0 +1,496 @@
+"""What the page and the server say to each other: strict, versioned, unknown fields refused.
+
+Every message has `v` and `type`. What the page sends carries `id`, which an answer repeats, and, where it changes a
+game, `seq`: the number of the state it was made for. The page's TypeScript types are made from this file by
+typescript.py. Cells are row*width+column from the top left; -1 stands for no cell. Values say in their names whose
+view they have.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from qizero.server.session import Opening, Stage
+
+VERSION = 1
+MAX_MESSAGE_BYTES = 64 * 1024
+
+ShortText = Annotated[str, Field(max_length=64)]
+SeatName = Annotated[str, Field(min_length=1, max_length=64)]
+GameId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Ply = Annotated[int, Field(ge=0, le=20_000)]
+RequestId = Annotated[int, Field(ge=0, le=2**53)]
+Seq = Annotated[int, Field(ge=0, le=2**53)]
+PositionText = Annotated[str, Field(max_length=48_000)]
+
+
+class Message(BaseModel):
+    """The base of all messages and their parts."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, json_schema_serialization_defaults_required=True
+    )
+
+
+# ---- Parts -----------------------------------------------------------------------------------------------------------
+
+
+class OptionInfo(Message):
+    """An option of a game: one of `choices`, or a whole number from `minimum` to `maximum`."""
+
+    name: str
+    default: int | str
+    minimum: int
+    maximum: int
+    choices: list[str]
+
+
+class GameInfo(Message):
+    """A line of the catalog."""
+
+    id: str
+    title: str
+    title_zh: str
+    piece_kind: Literal["stones", "discs", "marks"]
+    options: list[OptionInfo]
+    openings: list[Opening]
+
+
+class Opponent(Message):
+    """Somebody to play against. `elo` is measured, or null; `growth` places a net on its way from 0 (knows nothing) to
+    1 (fully trained), or is null."""
+
+    id: str
+    kind: Literal["level", "net", "engine", "growth"]
+    title: str
+    title_zh: str
+    note: str
+    note_zh: str
+    elo: float | None
+    elo_error: float | None
+    growth: float | None
+
+
+class Descriptor(Message):
+    """How to draw a game. With this and the actions' cells, the board needs to know no rules."""
+
+    spec: str
+    game: str
+    title: str
+    title_zh: str
+    options: dict[str, int | str]
+    height: int
+    width: int
+    board_kind: Literal["cells", "intersections", "columns"]
+    piece_kind: Literal["stones", "discs", "marks"]
+    counts_pieces: bool
+    rows_from_top: bool
+
+
+class ActionView(Message):
+    """An action on the board. Only a move has `source`; an action without `target` is shown as a button."""
+
+    action: int
+    kind: Literal["place", "move", "select", "other"]
+    source: int
+    target: int
+    text: str
+
+
+class MoveView(Message):
+    """A step of the game so far. A choice of the opening has action -1 and kind `choice`."""
+
+    action: int
+    kind: Literal["place", "move", "select", "other", "choice"]
+    source: int
+    target: int
+    text: str
+    player: int
+
+
+class Refusal(Message):
+    """A cell that may not be chosen now, and why."""
+
+    cell: int
+    reason: str
+
+
+class Frame(Message):
+    """A position to look at."""
+
+    ply: int
+    board: list[int]
+    marked: list[int]
+    to_move: int | None
+    phase: str
+    counters: dict[str, int]
+    legal: list[ActionView]
+    forbidden: list[Refusal]
+    refused: list[Refusal]
+    winning: list[int]
+    last: MoveView | None
+
+
+class ResultView(Message):
+    """How the game ended; `winner` is a player or null for a draw."""
+
+    winner: int | None
+    reason: Literal["board", "resigned"]
+
+
+class Candidate(Message):
+    """An action that the analysis looked at."""
+
+    action: int
+    kind: Literal["place", "move", "select", "other"]
+    source: int
+    target: int
+    text: str
+    value_for_mover: float | None
+    visits: int
+    prior: float
+    policy: float
+
+
+class Line(Message):
+    """A continuation: its actions and how they are written."""
+
+    actions: list[int]
+    texts: list[str]
+
+
+# ---- From the page ---------------------------------------------------------------------------------------------------
+
+
+class Request(Message):
+    """The base of what the page sends."""
+
+    v: Literal[1]
+    id: RequestId
+
+
+class New(Request):
+    """Begin a game and look at it; `position` is a state's text (or SGF) to go on from."""
+
+    type: Literal["new"]
+    game: ShortText
+    options: dict[ShortText, int | ShortText]
+    seats: tuple[SeatName, SeatName]
+    opening: Opening
+    position: PositionText | None
+
+
+class Open(Request):
+    """Look at a game that exists."""
+
+    type: Literal["open"]
+    game_id: GameId
+
+
+class Fork(Request):
+    """Begin a game that goes on from a ply of this one, so that another move can be tried."""
+
+    type: Literal["fork"]
+    ply: Ply
+
+
+class Command(Request):
+    """The base of what changes a game."""
+
+    seq: Seq
+
+
+class Play(Command):
+    """Play an action by its number."""
+
+    type: Literal["play"]
+    action: Annotated[int, Field(ge=0, le=100_000)]
+
+
+class PlayText(Command):
+    """Play an action by its notation."""
+
+    type: Literal["play_text"]
+    text: ShortText
+
+
+class Choose(Command):
+    """A choice of the swap2 opening."""
+
+    type: Literal["choose"]
+    choice: Literal["white", "black", "place_two"]
+
+
+class Simple(Command):
+    """A command without more to say. `step` lets one opponent of a paused game move once."""
+
+    type: Literal["undo", "redo", "restart", "rematch", "resign", "step"]
+
+
+class Pause(Command):
+    """Stop and go on watching a game without people."""
+
+    type: Literal["pause"]
+    on: bool
+
+
+class SetSeats(Command):
+    """Change who plays; in the middle of a game too."""
+
+    type: Literal["set_seats"]
+    seats: tuple[SeatName, SeatName]
+
+
+class Look(Request):
+    """Ask for the position after `ply` steps and then `actions`."""
+
+    type: Literal["look"]
+    ply: Ply
+    actions: Annotated[list[int], Field(max_length=400)]
+
+
+class Hint(Command):
+    """Ask where to look (1), for the move (2), for the line (3)."""
+
+    type: Literal["hint"]
+    stage: Literal[1, 2, 3]
+
+
+class Analyze(Request):
+    """Switch the analysis of a ply on, or the analysis off."""
+
+    type: Literal["analyze"]
+    on: bool
+    ply: Ply
+
+
+class Review(Request):
+    """Have every move of the game judged, or stop."""
+
+    type: Literal["review"]
+    on: bool
+
+
+class Export(Request):
+    """Ask for the game as a file."""
+
+    type: Literal["export"]
+    format: Literal["sgf", "state"]
+
+
+class Ping(Request):
+    """Ask for a pong."""
+
+    type: Literal["ping"]
+
+
+FromPage = Annotated[
+    New
+    | Open
+    | Fork
+    | Play
+    | PlayText
+    | Choose
+    | Simple
+    | Pause
+    | SetSeats
+    | Look
+    | Hint
+    | Analyze
+    | Review
+    | Export
+    | Ping,
+    Field(discriminator="type"),
+]
+from_page: TypeAdapter[FromPage] = TypeAdapter(FromPage)
+
+# ---- From the server -------------------------------------------------------------------------------------------------
+
+
+class StateMessage(Message):
+    """The whole state; sent after every change to everybody who looks at the game."""
+
+    v: Literal[1] = 1
+    type: Literal["state"] = "state"
+    id: int | None
+    game_id: str
+    seq: int
+    descriptor: Descriptor
+    frame: Frame
+    moves: list[MoveView]
+    redo: int
+    seats: tuple[str, str]
+    actor: int | None
+    opening: Opening
+    stage: Stage
+    choices: list[str]
+    result: ResultView | None
+    paused: bool
+    can_undo: bool
+    thinking: int | None
+
+
+class FrameMessage(Message):
+    """The answer to `look`."""
+
+    v: Literal[1] = 1
+    type: Literal["frame"] = "frame"
+    id: int
+    frame: Frame
+
+
+class ProgressMessage(Message):
+    """How the opponent's thinking goes. `place` counts the searches before this one in the queue; 0 while it runs."""
+
+    v: Literal[1] = 1
+    type: Literal["progress"] = "progress"
+    seq: int
+    player: int
+    place: int
+    simulations: int
+
+
+class MovedMessage(Message):
+    """What the opponent thought when it moved, for those who follow the analysis."""
+
+    v: Literal[1] = 1
+    type: Literal["moved"] = "moved"
+    ply: int
+    value_for_player0: float
+
+
+class AnalysisMessage(Message):
+    """What the analysis of a ply has found so far; `place` as in progress."""
+
+    v: Literal[1] = 1
+    type: Literal["analysis"] = "analysis"
+    seq: int
+    ply: int
+    place: int
+    done: bool
+    value_for_player0: float
+    wdl_for_player0: tuple[float, float, float]
+    candidates: list[Candidate]
+    line: Line
+    proven_for_mover: int | None
+    distance: int | None
+    simulations: int
+    depth: int | None
+
+
+class HintMessage(Message):
+    """The answer to `hint`: as much as was asked for."""
+
+    v: Literal[1] = 1
+    type: Literal["hint"] = "hint"
+    id: int
+    seq: int
+    stage: int
+    area: list[int]
+    action: ActionView | None
+    line: Line | None
+
+
+class JudgedMessage(Message):
+    """One move judged: `loss` is how much of the value (-1 to 1) it gave away, seen by who made it."""
+
+    v: Literal[1] = 1
+    type: Literal["judged"] = "judged"
+    seq: int
+    ply: int
+    value_for_player0: float
+    loss: float | None
+    best: ActionView | None
+    line: Line
+    total: int
+
+
+class ExportMessage(Message):
+    """The answer to `export`."""
+
+    v: Literal[1] = 1
+    type: Literal["exported"] = "exported"
+    id: int
+    name: str
+    text: str
+
+
+class ErrorMessage(Message):
+    """A request that was refused; `code` is the key of the page's words, `detail` says more in English."""
+
+    v: Literal[1] = 1
+    type: Literal["error"] = "error"
+    id: int | None
+    code: str
+    detail: str
+    place: int = 0
+
+
+class PongMessage(Message):
+    """The answer to `ping`."""
+
+    v: Literal[1] = 1
+    type: Literal["pong"] = "pong"
+    id: int
+
+
+FromServer = (
+    StateMessage
+    | FrameMessage
+    | ProgressMessage
+    | MovedMessage
+    | AnalysisMessage
+    | HintMessage
+    | JudgedMessage
+    | ExportMessage
+    | ErrorMessage
+    | PongMessage
+)
+
+# ---- HTTP ------------------------------------------------------------------------------------------------------------
+
+
+class CatalogAnswer(Message):
+    """Every game."""
+
+    games: list[GameInfo]
+
+
+class OpponentsAnswer(Message):
+    """Everybody who plays a game with these options; `usual` is whom a new player meets first."""
+
+    opponents: list[Opponent]
+    usual: str | None
+
+
+class AnalyzeRequest(Message):
+    """A position to analyse: the game's spec and its actions in notation."""
+
+    game: ShortText
+    actions: Annotated[list[ShortText], Field(max_length=2000)]
+    opponent: SeatName | None = None
+
+
+class AnalyzeAnswer(Message):
+    """What the analysis found."""
+
+    value_for_player0: float
+    wdl_for_player0: tuple[float, float, float]
+    candidates: list[Candidate]
+    line: Line
+    proven_for_mover: int | None
+    distance: int | None
+    simulations: int
+
+
+class HealthAnswer(Message):
+    """Whether the server is well, and how busy."""
+
+    status: Literal["ok"]
+    version: str
+    games: int
+    connections: int
+    searches: int
+    waiting: int

@@ -1,0 +1,122 @@
+"""Who there is to play against: the one place that the page's list of opponents comes from.
+
+A row is offered if a player can be made of its spec, so what is installed appears by itself. The page names opponents
+by id only; specs never come from a browser.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from qizero.games import Game
+from qizero.server import messages
+
+Effort = Literal["hint", "analysis", "review"]
+
+
+@dataclass(frozen=True)
+class OpponentRow:
+    """An opponent and the player it stands for."""
+
+    id: str
+    spec: str
+    kind: Literal["level", "net", "engine", "growth"]
+    title: str
+    title_zh: str
+    note: str = ""
+    note_zh: str = ""
+    elo: float | None = None
+    elo_error: float | None = None
+    growth: float | None = None
+
+    def view(self) -> messages.Opponent:
+        """What the page is told."""
+        return messages.Opponent(
+            id=self.id,
+            kind=self.kind,
+            title=self.title,
+            title_zh=self.title_zh,
+            note=self.note,
+            note_zh=self.note_zh,
+            elo=self.elo,
+            elo_error=self.elo_error,
+            growth=self.growth,
+        )
+
+
+ENGINES = (
+    OpponentRow("random", "random", "engine", "Dice", "骰子", "random moves", "随机落子"),
+    OpponentRow("rollout-50", "rollout:sims=50", "engine", "Dreamer", "梦游", "50 playouts", "50 次模拟"),
+    OpponentRow("rollout-500", "rollout:sims=500", "engine", "Wanderer", "漫步", "500 playouts", "500 次模拟"),
+    OpponentRow("rollout-5000", "rollout:sims=5000", "engine", "Pathfinder", "远行", "5,000 playouts", "5000 次模拟"),
+    OpponentRow("alphabeta-2", "alphabeta:depth=2", "engine", "Abacus", "算盘", "2 plies", "2 层"),
+    OpponentRow("alphabeta-4", "alphabeta:depth=4", "engine", "Reckoner", "算师", "4 plies", "4 层"),
+    OpponentRow("alphabeta-500ms", "alphabeta:ms=500", "engine", "Strategist", "谋士", "half a second", "半秒"),
+    OpponentRow("zero-0", "zero:sims=0", "net", "Zero, by instinct", "零·直觉", "no search", "不搜索"),
+    OpponentRow("zero-50", "zero:sims=50", "net", "Zero, quick", "零·快", "50 simulations", "50 次搜索"),
+    OpponentRow("zero-400", "zero:sims=400", "net", "Zero", "零", "400 simulations", "400 次搜索"),
+    OpponentRow("zero-1600", "zero:sims=1600", "net", "Zero, deep", "零·深", "1,600 simulations", "1600 次搜索"),
+    OpponentRow("perfect", "perfect", "engine", "Oracle", "先知", "perfect play", "完美无误"),
+)
+ANALYSTS: dict[Effort, tuple[str, ...]] = {
+    "hint": ("perfect", "zero:sims=400", "rollout:sims=4000", "random"),
+    "analysis": ("perfect", "zero:sims=3000", "rollout:sims=20000", "random"),
+    "review": ("perfect", "zero:sims=200", "rollout:sims=2000", "random"),
+}
+"""The specs that study a position, best first; the first one that can be made is taken."""
+
+MAX_GAMES_KEPT = 200
+"""Games (with their options) whose opponents are remembered."""
+
+USUAL = ("level:3", "zero-50", "rollout-500", "random")
+
+
+class Opponents:
+    """The opponents of every game. `make_player` raises ValueError for a spec that cannot be."""
+
+    def __init__(
+        self,
+        make_player: Callable[[str, Game], Any],
+        rows: Callable[[Game], list[OpponentRow]] = lambda game: list(ENGINES),
+    ) -> None:
+        self._make_player = make_player
+        self._rows = rows
+        self._lock = threading.Lock()
+        self._known: dict[str, dict[str, OpponentRow]] = {}
+        self._can: dict[tuple[str, str], bool] = {}
+
+    def of(self, game: Game) -> dict[str, OpponentRow]:
+        """Everybody who can play this game, by id. The first call of a game may take a moment."""
+        with self._lock:
+            if str(game) not in self._known:
+                if len(self._known) >= MAX_GAMES_KEPT:
+                    self._known.clear()
+                    self._can.clear()
+                self._known[str(game)] = {row.id: row for row in self._rows(game) if self._possible(row.spec, game)}
+            return self._known[str(game)]
+
+    def usual(self, game: Game) -> str | None:
+        """Whom a new player meets first."""
+        known = self.of(game)
+        return next((name for name in USUAL if name in known), next(iter(known), None))
+
+    def analyst(self, game: Game, effort: Effort) -> str:
+        """The spec of who studies a position. Raises ValueError when nobody can."""
+        with self._lock:
+            for spec in ANALYSTS[effort]:
+                if self._possible(spec, game):
+                    return spec
+        raise ValueError(f"nobody here can analyse {game}")
+
+    def _possible(self, spec: str, game: Game) -> bool:
+        key = (spec, str(game))
+        if key not in self._can:
+            try:
+                self._make_player(spec, game)
+                self._can[key] = True
+            except (ValueError, FileNotFoundError, ImportError):
+                self._can[key] = False
+        return self._can[key]

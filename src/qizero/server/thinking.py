@@ -1,0 +1,203 @@
+"""Searches outside the event loop: a fixed number of threads, a fair queue, cancellation at once.
+
+A search runs in C++ with the GIL released. There are as many places as cores; who comes later waits and is told its
+place. Moves come before analyses, and analyses never take the last place, so that a game goes on while others study.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from qizero.games import Game, State
+
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 0.12
+"""The shortest time between two reports of one search."""
+
+
+MAX_KINDS_KEPT = 100
+"""Kinds of player (game, options and spec) of which idle ones are kept."""
+
+
+class Cancel(Protocol):
+    """`qizero.CancelToken`: tells a search from any thread to return its best so far."""
+
+    def cancel(self) -> None:
+        """Ask the search to stop."""
+
+
+class Thinker(Protocol):
+    """The part of `qizero.Player` that the server uses. The analysis is a `qizero.Analysis`."""
+
+    def analyze(self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None) -> Any:
+        """Search; `.action` is the choice."""
+
+
+class QueueFullError(RuntimeError):
+    """More searches wait than the server accepts; `place` is where this one would have stood."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"{place - 1} searches are waiting already")
+        self.place = place
+
+
+@dataclass(eq=False)
+class Search:
+    """A search that waits or runs. `result` is cancelled by `stop`."""
+
+    kind: Literal["move", "analysis"]
+    game: Game
+    state: State
+    spec: str
+    cancel: Cancel
+    result: asyncio.Future[Any]
+    on_place: Callable[[int], None]
+    on_progress: Callable[[Any], None]
+    place: int = -1
+    started: float = field(default_factory=time.monotonic)
+
+
+class ThinkingPool:
+    """See the module. To be used from one event loop."""
+
+    def __init__(
+        self,
+        make_player: Callable[[str, Game], Thinker],
+        new_cancel: Callable[[], Cancel],
+        places: int,
+        max_waiting: int = 256,
+        max_seconds: float = 60.0,
+    ) -> None:
+        self._make_player = make_player
+        self._new_cancel = new_cancel
+        self._places = places
+        self._max_waiting = max_waiting
+        self._max_seconds = max_seconds
+        self._waiting: list[Search] = []
+        self._running: set[Search] = set()
+        self._executor = ThreadPoolExecutor(places, thread_name_prefix="search")
+        self._idle: dict[tuple[str, str], list[Thinker]] = {}
+
+    @property
+    def running(self) -> int:
+        """Searches that run now."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Searches that wait for a place."""
+        return len(self._waiting)
+
+    def submit(
+        self,
+        kind: Literal["move", "analysis"],
+        state: State,
+        spec: str,
+        on_place: Callable[[int], None] = lambda place: None,
+        on_progress: Callable[[Any], None] = lambda analysis: None,
+    ) -> Search:
+        """Begins a search of `state`, or queues it. Reports come on the event loop. Raises QueueFullError."""
+        if len(self._waiting) >= self._max_waiting:
+            raise QueueFullError(len(self._waiting) + 1)
+        search = Search(
+            kind,
+            state.game,
+            state.clone(),
+            spec,
+            self._new_cancel(),
+            asyncio.get_running_loop().create_future(),
+            on_place,
+            on_progress,
+        )
+        self._waiting.append(search)
+        self._waiting.sort(key=lambda waiting: waiting.kind != "move")
+        self._advance()
+        return search
+
+    def stop(self, search: Search) -> None:
+        """Ends a search: its result is cancelled now, its thread within moments."""
+        search.result.cancel()
+        search.cancel.cancel()
+        if search in self._waiting:
+            self._waiting.remove(search)
+            self._advance()
+
+    def close(self) -> None:
+        """Ends every search."""
+        for search in [*self._waiting, *self._running]:
+            self.stop(search)
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _advance(self) -> None:
+        for search in list(self._waiting):
+            analyses = sum(running.kind == "analysis" for running in self._running)
+            if len(self._running) >= self._places:
+                break
+            if search.kind == "analysis" and analyses >= max(1, self._places - 1):
+                continue
+            self._waiting.remove(search)
+            self._running.add(search)
+            self._tell_place(search, 0)
+            asyncio.get_running_loop().create_task(self._run(search))
+        for index, search in enumerate(self._waiting):
+            self._tell_place(search, index + 1)
+
+    @staticmethod
+    def _tell_place(search: Search, place: int) -> None:
+        if search.place != place:
+            search.place = place
+            search.on_place(place)
+
+    async def _run(self, search: Search) -> None:
+        loop = asyncio.get_running_loop()
+        last_report = 0.0
+
+        def progress(analysis: Any) -> None:
+            nonlocal last_report
+            now = time.monotonic()
+            if now - last_report >= PROGRESS_SECONDS and not search.result.done():
+                last_report = now
+                loop.call_soon_threadsafe(self._report, search, analysis)
+
+        limit = loop.call_later(self._max_seconds, search.cancel.cancel)
+        try:
+            analysis = await loop.run_in_executor(self._executor, self._think, search, progress)
+            if not search.result.done():
+                search.result.set_result(analysis)
+        except Exception as error:
+            log.exception("a search of %s by %s failed", search.game, search.spec)
+            if not search.result.done():
+                search.result.set_exception(error)
+        finally:
+            limit.cancel()
+            self._running.discard(search)
+            self._advance()
+
+    @staticmethod
+    def _report(search: Search, analysis: Any) -> None:
+        if not search.result.done():
+            search.on_progress(analysis)
+
+    def _think(self, search: Search, progress: Callable[[Any], None]) -> Any:
+        """Runs in a thread of the pool. A player belongs to one search at a time; idle ones are kept."""
+        if search.result.cancelled():
+            return None
+        key = (str(search.game), search.spec)
+        if len(self._idle) > MAX_KINDS_KEPT:
+            self._idle.clear()
+        idle = self._idle.setdefault(key, [])
+        try:
+            player = idle.pop()
+        except IndexError:
+            player = self._make_player(search.spec, search.game)
+        analysis = player.analyze(search.state, on_progress=progress, cancel=search.cancel)
+        if len(idle) < self._places:
+            idle.append(player)
+        return analysis

@@ -1,0 +1,266 @@
+"""Positions as the page sees them: everything that can be shown, and no rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from qizero.games import Game, State, list_games, load_game
+from qizero.server import messages
+from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, Line, MoveView, Refusal
+from qizero.server.session import CHOICES, GameInPlay, Opening, Step
+
+if TYPE_CHECKING:
+    from qizero.players import Analysis
+
+SWAP2_GAMES = frozenset({"gomoku"})
+"""Games in which a swap2 opening makes sense: black's first move is a large advantage and stones never move."""
+
+MAX_CANDIDATES = 12
+CANNOT_MOVE = "this stone cannot move now"
+ANSWER_FIELDS = tuple(messages.AnalyzeAnswer.model_fields)
+
+
+def openings_of(game_id: str) -> list[Opening]:
+    """The openings that a person may choose besides the plain one."""
+    return ["swap2"] if game_id in SWAP2_GAMES else []
+
+
+def catalog() -> list[messages.GameInfo]:
+    """Every game with its options."""
+    return [
+        messages.GameInfo(
+            id=row.id,
+            title=row.title,
+            title_zh=row.title_zh,
+            piece_kind=load_game(row.id).piece_kind,
+            openings=openings_of(row.id),
+            options=[
+                messages.OptionInfo(
+                    name=option.name,
+                    default=option.default,
+                    minimum=option.min,
+                    maximum=option.max,
+                    choices=list(option.choices),
+                )
+                for option in row.options
+            ],
+        )
+        for row in list_games()
+    ]
+
+
+def descriptor(game: Game) -> Descriptor:
+    """How to draw a game."""
+    height, width = game.board_shape
+    return Descriptor(
+        spec=str(game),
+        game=game.name,
+        title=game.title,
+        title_zh=game.title_zh,
+        options=game.options,
+        height=height,
+        width=width,
+        board_kind=game.board_kind,
+        piece_kind=game.piece_kind,
+        counts_pieces=game.counts_pieces,
+        rows_from_top=game.rows_from_top,
+    )
+
+
+def action_view(state: State, action: int) -> ActionView:
+    """An action that may be taken in `state`."""
+    kind, source, target = state.action_cells(action)
+    return ActionView(action=action, kind=kind, source=source, target=target, text=state.action_to_string(action))
+
+
+def move_view(state: State, step: Step, player: int) -> MoveView:
+    """A step taken in `state` (before it)."""
+    if isinstance(step, str):
+        return MoveView(action=-1, kind="choice", source=-1, target=-1, text=step, player=player)
+    view = action_view(state, step)
+    return MoveView(**view.model_dump(), player=player)
+
+
+def moves_of(play: GameInPlay, ply: int | None = None) -> list[MoveView]:
+    """The steps of a game so far."""
+    state, moves = play.start.clone(), []
+    for index, step in enumerate(play.steps[:ply]):
+        player = state.current_player()
+        if isinstance(step, str):
+            player = 1 if play.stage_at(index) == "choose" else 0
+        moves.append(move_view(state, step, player))
+        if isinstance(step, int):
+            state.apply_action(step)
+    return moves
+
+
+def frame(state: State, ply: int, last: MoveView | None) -> Frame:
+    """A position to look at."""
+    legal = [action_view(state, action) for action in state.legal_actions()]
+    return Frame(
+        ply=ply,
+        board=state.board().ravel().tolist(),
+        marked=state.marked().ravel().nonzero()[0].tolist(),
+        to_move=None if state.is_terminal() else state.current_player(),
+        phase=state.phase(),
+        counters=state.counters(),
+        legal=legal,
+        forbidden=[
+            Refusal(cell=state.action_cells(action)[2], reason=reason)
+            for action, reason in state.forbidden_actions().items()
+        ],
+        refused=list(_refusals(state, legal)),
+        winning=state.winning_cells(),
+        last=last,
+    )
+
+
+def _refusals(state: State, legal: Iterable[ActionView]) -> Iterable[Refusal]:
+    """Why stones may not be chosen where stones are to be chosen: of the mover's stones those that cannot move, and of
+    the stones that may not be selected each with the game's reason."""
+    kinds = {view.kind for view in legal}
+    free = {view.source if view.kind == "move" else view.target for view in legal}
+    mover = 1 if state.current_player() == 0 else -1
+    board = state.board().ravel()
+    if "move" in kinds:
+        for cell in (board == mover).nonzero()[0].tolist():
+            if cell not in free:
+                yield Refusal(cell=cell, reason=CANNOT_MOVE)
+    if "select" in kinds:
+        for action in range(state.game.num_actions):
+            kind, _source, cell = state.action_cells(action)
+            if kind == "select" and cell not in free and board[cell] != 0:
+                yield Refusal(cell=cell, reason=state.why_illegal(action))
+
+
+def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = ()) -> Frame:
+    """The position of a game after `ply` steps and then `more` actions. Raises ValueError for illegal ones."""
+    at = len(play.steps) if ply is None else ply
+    state = play.state_at(at)
+    moves = moves_of(play, at)
+    last = moves[-1] if moves else None
+    for action in more:
+        before = state.clone()
+        state.apply_action(action)
+        last = move_view(before, action, before.current_player())
+    return frame(state, at + len(more), last)
+
+
+def state_message(play: GameInPlay, request: int | None, thinking: int | None) -> messages.StateMessage:
+    """The whole state of a game."""
+    result = play.result()
+    return messages.StateMessage(
+        id=request,
+        game_id=play.id,
+        seq=play.seq,
+        descriptor=descriptor(play.game),
+        frame=game_frame(play),
+        moves=moves_of(play),
+        redo=len(play.redo),
+        seats=play.seats,
+        actor=play.actor(),
+        opening=play.opening,
+        stage=play.stage_at(),
+        choices=list(CHOICES.get(play.stage_at(), ())),
+        result=None if result is None else messages.ResultView(winner=result.winner, reason=result.reason),
+        paused=play.paused,
+        can_undo=play.resigned is not None or play.undo_target() is not None,
+        thinking=thinking,
+    )
+
+
+def line_view(state: State, actions: Sequence[int], longest: int = 12) -> Line:
+    """A continuation from `state`, cut where it stops being legal."""
+    state, done, texts = state.clone(), [], []
+    for action in actions[:longest]:
+        if action not in state.legal_actions():
+            break
+        texts.append(state.action_to_string(action))
+        done.append(int(action))
+        state.apply_action(action)
+    return Line(actions=done, texts=texts)
+
+
+def candidates(state: State, analysis: Analysis) -> list[Candidate]:
+    """The actions that the analysis thinks most of, best first."""
+    legal = state.legal_actions()
+
+    def weight(action: int) -> tuple[bool, float, int]:
+        return action == analysis.action, float(analysis.policy[action]), int(analysis.visits[action])
+
+    chosen = sorted(legal, key=weight, reverse=True)[:MAX_CANDIDATES]
+    result = []
+    for action in chosen:
+        view, value = action_view(state, action), float(analysis.q[action])
+        result.append(
+            Candidate(
+                **view.model_dump(),
+                value_for_mover=None if math.isnan(value) else value,
+                visits=int(analysis.visits[action]),
+                prior=float(analysis.prior[action]),
+                policy=float(analysis.policy[action]),
+            )
+        )
+    return result
+
+
+def for_player0(state: State, value: float) -> float:
+    """A value of the mover, seen from player 0."""
+    return value if state.current_player() == 0 else -value
+
+
+def wdl_for_player0(state: State, wdl: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Win, draw, loss of the mover, seen from player 0."""
+    win, draw, loss = (float(part) for part in wdl)
+    return (win, draw, loss) if state.current_player() == 0 else (loss, draw, win)
+
+
+def terminal_value_for_player0(state: State) -> float:
+    """1, 0 or -1 of a finished game."""
+    return state.returns()[0]
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold, or None."""
+    return float(value) if math.isfinite(value) else None
+
+
+def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
+    """What an analysis found, as the HTTP API tells it."""
+    return messages.AnalyzeAnswer(
+        value_for_player0=for_player0(state, finite(found.value) or 0.0),
+        wdl_for_player0=wdl_for_player0(state, found.wdl),
+        candidates=candidates(state, found),
+        line=line_view(state, list(found.pv)),
+        proven_for_mover=found.proven,
+        distance=found.distance,
+        simulations=int(found.simulations),
+    )
+
+
+def analysis_message(state: State, found: Analysis, seq: int, ply: int, done: bool) -> messages.AnalysisMessage:
+    """What an analysis has found so far, as the page is told."""
+    answer = analysis_answer(state, found)
+    return messages.AnalysisMessage(
+        seq=seq,
+        ply=ply,
+        place=0,
+        done=done,
+        depth=found.depth,
+        **{name: getattr(answer, name) for name in ANSWER_FIELDS},
+    )
+
+
+def area_around(game: Game, view: ActionView) -> list[int]:
+    """The cells to look at for an action: the neighbourhood of its cell, or the whole columns beside it."""
+    height, width = game.board_shape
+    cell = view.source if view.source >= 0 else view.target
+    if cell < 0:
+        return []
+    row, column = divmod(cell, width)
+    reach = max(1, width // 6)
+    rows = range(height) if game.board_kind == "columns" else range(max(0, row - reach), min(height, row + reach + 1))
+    columns = range(max(0, column - reach), min(width, column + reach + 1))
+    return [r * width + c for r in rows for c in columns]

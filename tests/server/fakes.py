@@ -1,0 +1,127 @@
+"""Players for tests of the server: they take a given time, stop when told, and know nothing."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qizero.games import Game, State
+from qizero.server.app import Limits, ServerParts
+from qizero.server.opponents import OpponentRow, Opponents
+from qizero.server.tables import Pace
+
+
+class Token:
+    """Stands for the core's CancelToken."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        return self._event.is_set()
+
+
+@dataclass(frozen=True)
+class FakeAnalysis:
+    action: int
+    value: float
+    wdl: tuple[float, float, float]
+    policy: Any
+    prior: Any
+    visits: Any
+    q: Any
+    pv: list[int]
+    proven: int | None
+    distance: int | None
+    simulations: int
+    depth: int | None
+
+
+class FakePlayer:
+    """Chooses at random after `seconds`; wins at once where it can, so that games have a direction."""
+
+    def __init__(self, game: Game, seconds: float, seed: int = 1) -> None:
+        self.name = "fake"
+        self._seconds = seconds
+        self._rng = random.Random(seed)
+        self._num_actions = game.num_actions
+
+    def analyze(
+        self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None
+    ) -> FakeAnalysis:
+        ends = time.monotonic() + self._seconds
+        simulations = 1
+        while time.monotonic() < ends and not (cancel is not None and cancel.cancelled):
+            time.sleep(0.01)
+            simulations += 10
+            if on_progress is not None:
+                on_progress(self._analysis(state, simulations))
+        return self._analysis(state, simulations)
+
+    def _analysis(self, state: State, simulations: int) -> FakeAnalysis:
+        legal = state.legal_actions()
+        action = self._rng.choice(legal)
+        for candidate in legal:
+            after = state.clone()
+            after.apply_action(candidate)
+            if after.is_terminal() and after.returns()[state.current_player()] > 0:
+                action = candidate
+        policy = np.zeros(self._num_actions, np.float32)
+        policy[legal] = 0.5 / len(legal)
+        policy[action] += 0.5
+        visits = (policy * simulations).astype(np.int32)
+        q = np.full(self._num_actions, np.nan, np.float32)
+        q[legal] = 0.1
+        return FakeAnalysis(
+            action, 0.2, (0.5, 0.2, 0.3), policy, policy, visits, q, [action], None, None, simulations, None
+        )
+
+
+def make_fake_player(spec: str, game: Game) -> FakePlayer:
+    name, _, seconds = spec.partition(":")
+    if name != "fake":
+        raise ValueError(f"no player '{spec}'")
+    return FakePlayer(game, float(seconds))
+
+
+FAKE_ROWS = [
+    OpponentRow("quick", "fake:0.02", "level", "Quick", "快手", elo=100.0, elo_error=20.0),
+    OpponentRow("slow", "fake:1.5", "level", "Slow", "慢手", elo=900.0, elo_error=30.0),
+    OpponentRow("broken", "none", "engine", "Broken", "坏的"),
+]
+
+
+class FakeOpponents(Opponents):
+    """The fake rows, and a fake analyst."""
+
+    def __init__(self, analyst: str = "fake:0.3") -> None:
+        super().__init__(make_fake_player, lambda game: list(FAKE_ROWS))
+        self._analyst = analyst
+
+    def analyst(self, game: Game, effort: Any) -> str:
+        return self._analyst
+
+
+def fake_parts(directory: Path, **more: Any) -> ServerParts:
+    """A server of fakes that answers without making anybody wait."""
+    arguments: dict[str, Any] = {
+        "make_player": make_fake_player,
+        "new_cancel": Token,
+        "opponents": FakeOpponents(),
+        "journal_directory": directory,
+        "pace": Pace(0.0, 0.0),
+        "limits": Limits(messages_per_second=1e6, message_burst=1e6),
+        "searches": 2,
+    }
+    return ServerParts(**{**arguments, **more})

@@ -1,0 +1,315 @@
+"""The server over real sockets: games, thinking, refusals, restoring, security."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+import qizero
+from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
+from qizero.server.tables import Pace
+from server.conftest import RunningServer
+
+
+def is_state(message: dict[str, Any]) -> bool:
+    return bool(message["type"] == "state")
+
+
+@pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
+def test_a_whole_game_of_every_kind(server: RunningServer, row: qizero.games.GameRow) -> None:
+    client = server.client()
+    rng = random.Random(3)
+    client.new(row.id)
+    for _ in range(400):
+        if client.state["result"] is not None:
+            break
+        if client.state["actor"] == 0:
+            action = rng.choice(client.state["frame"]["legal"])["action"]
+            assert client.command("play", action=action)["type"] == "state"
+        else:
+            client.wait_for(is_state)
+    else:
+        pytest.fail("the game did not end")
+    assert client.state["frame"]["legal"] == []
+
+
+def test_stale_commands_are_refused_and_change_nothing(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "human"))
+    assert client.command("play", action=3)["type"] == "state"
+    answer = client.ask("play", seq=0, action=3)
+    assert (answer["type"], answer["code"]) == ("error", "stale")
+    assert client.ask("look", ply=1, actions=[])["frame"]["board"].count(0) == 41
+
+
+def test_undo_while_the_opponent_thinks_cancels_it_at_once(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "slow"))
+    client.command("play", action=3)
+    assert client.state["thinking"] == 1
+    client.wait_for(lambda message: message["type"] == "progress" and message["simulations"] > 0)
+    began = time.monotonic()
+    client.command("undo")
+    assert time.monotonic() - began < 0.1
+    assert client.state["moves"] == []
+    with pytest.raises(TimeoutError):
+        client.wait_for(is_state, timeout=1.8)
+
+
+def test_changing_sides_in_the_middle_of_a_game(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "human"))
+    client.command("play", action=3)
+    client.command("set_seats", seats=("human", "quick"))
+    client.wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
+    assert client.command("set_seats", seats=("human", "nobody"))["code"] == "unknown_opponent"
+    assert client.command("set_seats", seats=("human", "broken"))["code"] == "unknown_opponent"
+
+
+def test_watching_with_pause_and_step(start: Callable[..., RunningServer]) -> None:
+    client = start(pace=Pace(0.0, 0.2)).client()
+    client.new(seats=("quick", "quick"))
+    client.wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
+    while client.command("pause", on=True)["type"] != "state":
+        client.wait_for(is_state)
+    moves = len(client.state["moves"])
+    with pytest.raises(TimeoutError):
+        client.wait_for(is_state, timeout=0.6)
+    client.command("step")
+    client.wait_for(lambda message: is_state(message) and len(message["moves"]) == moves + 1)
+    with pytest.raises(TimeoutError):
+        client.wait_for(is_state, timeout=0.6)
+
+
+def test_two_tabs_see_the_same_game(server: RunningServer) -> None:
+    first, second = server.client(), server.client()
+    first.new(seats=("human", "human"))
+    second.ask("open", game_id=first.state["game_id"])
+    first.command("play", action=2)
+    second.wait_for(is_state)
+    assert second.state["frame"] == first.state["frame"]
+    second.command("play", action=2)
+    first.wait_for(is_state)
+    assert len(first.state["moves"]) == 2
+
+
+def test_a_restarted_server_goes_on_where_it_was(start: Callable[..., RunningServer]) -> None:
+    server = start()
+    client = server.client()
+    client.new(seats=("human", "slow"))
+    client.command("play", action=3)
+    game_id, board = client.state["game_id"], client.state["frame"]["board"]
+    server.stop()
+    again = start().client()
+    again.ask("open", game_id=game_id)
+    assert again.state["frame"]["board"] == board
+    again.wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
+
+
+def test_hints_come_in_steps(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "quick"))
+    area = client.command("hint", stage=1)
+    assert (area["action"], area["line"]) == (None, None)
+    assert area["area"]
+    move = client.command("hint", stage=2)
+    assert move["action"]["target"] in area["area"]
+    assert client.command("hint", stage=3)["line"]["actions"][0] == move["action"]["action"]
+
+
+def test_analysis_streams_and_stops(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "human"))
+    client.send("analyze", on=True, ply=0)
+    seen = [client.wait_for(lambda message: message["type"] == "analysis")]
+    while not seen[-1]["done"]:
+        seen.append(client.wait_for(lambda message: message["type"] == "analysis"))
+    assert len(seen) >= 2
+    assert seen[-1]["simulations"] > seen[0]["simulations"]
+    assert all(candidate["action"] in range(7) for candidate in seen[-1]["candidates"])
+    client.send("analyze", on=True, ply=0)
+    client.send("analyze", on=False, ply=0)
+    client.ask("ping")
+    with pytest.raises(TimeoutError):
+        client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=0.6)
+
+
+def test_a_review_judges_every_move(server: RunningServer) -> None:
+    client = server.client()
+    client.new("tictactoe", seats=("human", "human"))
+    for action in (0, 3, 1, 4, 2):
+        client.command("play", action=action)
+    assert client.state["result"] == {"winner": 0, "reason": "board"}
+    assert client.state["frame"]["winning"] == [0, 1, 2]
+    client.send("review", on=True)
+    judged = [client.wait_for(lambda message: message["type"] == "judged") for _ in range(6)]
+    assert [message["ply"] for message in judged] == list(range(6))
+    assert judged[-1]["value_for_player0"] == 1.0
+    assert judged[0]["loss"] is None
+    assert all(message["loss"] >= 0 for message in judged[1:])
+
+
+def test_trying_another_move_begins_a_game_of_its_own(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "human"))
+    for action in (3, 3, 3):
+        client.command("play", action=action)
+    original = client.state["game_id"]
+    client.ask("fork", ply=1)
+    assert client.state["game_id"] != original
+    assert len(client.state["moves"]) == 1
+    client.ask("open", game_id=original)
+    assert len(client.state["moves"]) == 3
+
+
+@pytest.mark.parametrize("form", ["sgf", "state"])
+@pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
+def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form: str) -> None:
+    rng = random.Random(5)
+    game = qizero.load_game(row.id)
+    state = game.new_initial_state()
+    while len(state.history()) < 60 and not state.is_terminal():
+        before = state.clone()
+        state.apply_action(rng.choice(state.legal_actions()))
+    client = server.client()
+    client.new(row.id, position=before.serialize(), seats=("human", "human"))
+    board = client.state["frame"]["board"]
+    text = client.ask("export", format=form)["text"]
+    client.new("tictactoe", position=text, seats=("human", "human"))
+    assert client.state["descriptor"]["game"] == row.id
+    assert client.state["frame"]["board"] == board
+    assert len(client.state["moves"]) == len(before.history())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nonsense", "(;GM[1])", "(;GM[4]SZ[15];B[zz])", "(;QZ[tictactoe];B[aa];B[ab])", "(B[aa])", "(;GM[2]\x00)",
+     "qizero-state 1\ngame connect4\nactions 9\n", "qizero-state 1\ngame chess\nactions\n", "(;QZ[connect4];B[aa])"],
+)  # fmt: skip
+def test_bad_files_are_refused_with_a_reason(server: RunningServer, text: str) -> None:
+    answer = server.client().new(position=text)
+    assert answer["type"] == "error"
+    assert answer["detail"]
+
+
+def test_busy_says_the_place(start: Callable[..., RunningServer]) -> None:
+    server = start(searches=1)
+    clients = [server.client() for _ in range(3)]
+    for client in clients:
+        client.new(seats=("human", "slow"))
+        client.command("play", action=3)
+    place = clients[2].wait_for(lambda message: message["type"] == "progress" and message["place"] > 0)["place"]
+    assert place in (1, 2)
+    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2, timeout=8)
+
+
+def test_a_full_queue_is_an_answer_not_a_crash(start: Callable[..., RunningServer]) -> None:
+    limits = Limits(messages_per_second=1e6, message_burst=1e6, waiting_searches=1)
+    server = start(searches=1, limits=limits)
+    clients = [server.client() for _ in range(3)]
+    for client in clients:
+        client.new(seats=("human", "slow"))
+        client.command("play", action=3)
+    busy = clients[2].wait_for(lambda message: message["type"] == "error")
+    assert (busy["code"], busy["place"]) == ("busy", 2)
+    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2, timeout=10)
+
+
+def test_leaving_stops_the_thinking(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "slow"))
+    client.command("play", action=3)
+    client.wait_for(lambda message: message["type"] == "progress")
+    client.socket.close()
+    deadline = time.monotonic() + 0.5
+    while httpx.get(server.url + "/api/health").json()["searches"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_malformed_messages_are_answered_and_others_play_on(server: RunningServer) -> None:
+    rng = random.Random(11)
+    bystander = server.client()
+    bystander.new(seats=("human", "human"))
+    client = server.client()
+    client.new(seats=("human", "human"))
+    valid = [
+        {"v": 1, "id": 1, "type": "play", "seq": 0, "action": 3},
+        {"v": 1, "id": 1, "type": "look", "ply": 0, "actions": []},
+        {"v": 1, "id": 1, "type": "new", "game": "connect4", "options": {}, "seats": ["human", "human"],
+         "opening": "", "position": None},
+    ]  # fmt: skip
+    junk: list[Any] = [None, -1, 1e308, "", "x" * 5000, [], {}, True, 2**70, "\u0000", "../../etc/passwd", [[[]]]]
+    for _ in range(1000):
+        message: Any = dict(rng.choice(valid))
+        for _ in range(rng.randrange(1, 3)):
+            key = rng.choice([*message, "extra"])
+            message[key] = rng.choice(junk)
+        text = json.dumps(message)
+        if rng.random() < 0.2:
+            text = text[: rng.randrange(len(text))]
+        try:
+            client.socket.send(text)
+            client.socket.recv(5)
+        except ConnectionClosed:
+            client = server.client()
+            client.new(seats=("human", "human"))
+    assert bystander.command("play", action=3)["type"] == "state"
+
+
+def test_large_frames_close_the_line_and_nothing_else(server: RunningServer) -> None:
+    client, bystander = server.client(), server.client()
+    bystander.new(seats=("human", "human"))
+    client.socket.send("x" * 1_000_000)
+    with pytest.raises(ConnectionClosed) as closed:
+        client.socket.recv(5)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1009
+    assert bystander.command("play", action=3)["type"] == "state"
+
+
+def test_foreign_hosts_and_origins_are_refused(server: RunningServer) -> None:
+    assert httpx.get(server.url + "/api/health", headers={"Host": "evil.example"}).status_code == 400
+    with pytest.raises(InvalidStatus):
+        server.client(origin="http://evil.example")
+    with pytest.raises(InvalidStatus):
+        server.client(additional_headers={"Host": "evil.example"})
+    server.client(origin=f"http://127.0.0.1:{server.port}").ask("ping")
+
+
+def test_which_hosts_are_allowed() -> None:
+    assert host_is_allowed("localhost:8000", "127.0.0.1")
+    assert host_is_allowed("[::1]:8000", "127.0.0.1")
+    assert not host_is_allowed("192.168.1.5:8000", "127.0.0.1")
+    assert host_is_allowed("192.168.1.5:8000", "0.0.0.0")
+    assert not host_is_allowed("evil.example", "0.0.0.0")
+    assert not host_is_allowed(None, "127.0.0.1")
+    assert not host_is_allowed("[", "127.0.0.1")
+    assert origin_is_allowed("http://localhost:8000", "localhost:8000")
+    assert not origin_is_allowed("null", "localhost:8000")
+
+
+def test_the_http_api(server: RunningServer) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        games = http.get("/api/games").json()["games"]
+        assert [game["id"] for game in games] == [row.id for row in qizero.list_games()]
+        answer = http.get("/api/opponents", params={"game": "connect4"}).json()
+        assert [row["id"] for row in answer["opponents"]] == ["quick", "slow"]
+        assert http.get("/api/opponents", params={"game": "chess"}).status_code == 422
+        found = http.post("/api/analyze", json={"game": "connect4", "actions": ["4", "4"], "opponent": "quick"})
+        assert found.status_code == 200
+        assert found.json()["candidates"]
+        assert http.post("/api/analyze", json={"game": "connect4", "actions": ["9"]}).status_code == 422
+        assert http.post("/api/analyze", json={"game": "connect4", "actions": [], "more": 1}).status_code == 422
+        assert http.post("/api/analyze", content=b"x" * 100_000).status_code == 413
+        assert "/api/analyze" in http.get("/api/openapi.json").json()["paths"]
+        headers = http.get("/api/health").headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'self'" in headers["content-security-policy"]

@@ -1,0 +1,352 @@
+"""The game in play: commands, undo and redo, swap2, journal; and a state machine against a plain model."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import qizero
+from qizero.server.journal import Journal
+from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Result
+
+ID = "0" * 32
+
+
+def new(spec: str = "connect4", seats: tuple[str, str] = (HUMAN, "bot"), opening: str = "") -> GameInPlay:
+    return GameInPlay.new(ID, qizero.load_game(spec), seats, "swap2" if opening else "")
+
+
+def play(game: GameInPlay, *steps: int | str) -> None:
+    for step in steps:
+        actor = game.actor()
+        assert actor is not None
+        game.perform("play", step=step, seat=None if game.seats[actor] == HUMAN else actor)
+
+
+def refused(game: GameInPlay, command: str, **arguments: object) -> str:
+    before = game.snapshot()
+    with pytest.raises(CommandRefusedError) as error:
+        game.perform(command, **arguments)
+    assert game.snapshot() == before
+    return error.value.code
+
+
+def test_undo_takes_back_both_plies_against_an_opponent() -> None:
+    game = new()
+    play(game, 3, 3, 2, 4)
+    game.perform("undo")
+    assert game.steps == [3, 3]
+    game.perform("redo")
+    assert game.steps == [3, 3, 2, 4]
+
+
+def test_undo_while_the_opponent_thinks_takes_back_one_ply() -> None:
+    game = new()
+    play(game, 3, 3, 2)
+    assert game.wants_computer() == 1
+    game.perform("undo")
+    assert game.steps == [3, 3]
+    assert game.wants_computer() is None
+    game.perform("redo")
+    assert game.steps == [3, 3, 2]
+
+
+def test_nothing_to_undo_before_the_person_has_decided() -> None:
+    game = new(seats=("bot", HUMAN))
+    assert refused(game, "undo") == "nothing_to_undo"
+    play(game, 3)
+    assert refused(game, "undo") == "nothing_to_undo"
+
+
+def test_two_people_take_back_one_ply() -> None:
+    game = new(seats=(HUMAN, HUMAN))
+    play(game, 3, 3, 2)
+    game.perform("undo")
+    assert game.steps == [3, 3]
+
+
+def test_watching_pauses_on_undo_and_steps() -> None:
+    game = new(seats=("bot", "bot"))
+    play(game, 3, 3, 2)
+    game.perform("undo")
+    assert game.steps == [3, 3]
+    assert game.wants_computer() is None
+    game.perform("step")
+    assert game.wants_computer() == 0
+    play(game, 6)
+    assert game.wants_computer() is None
+    game.perform("pause", on=False)
+    assert game.wants_computer() == 1
+
+
+def test_an_illegal_step_says_why() -> None:
+    game = new(seats=(HUMAN, HUMAN))
+    play(game, 0, 0, 0, 0, 0, 0)
+    with pytest.raises(CommandRefusedError, match="column 1 is full"):
+        game.perform("play", step=0)
+    assert refused(game, "play", step=99) == "illegal"
+    assert refused(game, "play", step="black") == "illegal"
+
+
+def test_a_person_cannot_play_for_the_opponent_nor_the_other_way_round() -> None:
+    game = new()
+    assert refused(game, "play", step=3, seat=1) == "not_your_turn"
+    play(game, 3)
+    assert refused(game, "play", step=3) == "not_your_turn"
+
+
+def test_the_end_and_taking_it_back() -> None:
+    game = new(seats=(HUMAN, HUMAN))
+    play(game, 0, 1, 0, 1, 0, 1, 0)
+    assert game.result() == Result(0, "board")
+    assert refused(game, "play", step=3) == "game_over"
+    game.perform("undo")
+    assert game.result() is None
+
+
+def test_resigning_restart_and_rematch() -> None:
+    game = new()
+    play(game, 3)
+    game.perform("resign")
+    assert game.result() == Result(1, "resigned")
+    assert game.wants_computer() is None
+    game.perform("undo")
+    assert game.result() is None
+    assert game.steps == [3]
+    game.perform("restart")
+    assert game.steps == []
+    game.perform("redo")
+    assert game.steps == [3]
+    game.perform("rematch")
+    assert game.seats == ("bot", HUMAN)
+    assert (game.steps, game.redo) == ([], [])
+
+
+def test_swap2_gives_the_colour_to_the_one_who_chooses() -> None:
+    game = new("tictactoe", (HUMAN, "bot"), "swap2")
+    play(game, 0, 1, 2)
+    assert (game.stage_at(), game.actor()) == ("choose", 1)
+    play(game, "black")
+    assert game.seats == ("bot", HUMAN)
+    assert game.actor() == 1
+    game.perform("undo")
+    assert game.seats == (HUMAN, "bot")
+    assert game.steps == [0, 1]
+
+
+def test_swap2_with_two_more_stones() -> None:
+    game = new("tictactoe", (HUMAN, "bot"), "swap2")
+    play(game, 0, 1, 4, "place_two")
+    assert (game.stage_at(), game.actor()) == ("place_two", 1)
+    play(game, 2, 3)
+    assert (game.stage_at(), game.actor()) == ("choose_colour", 0)
+    assert refused(game, "play", step="place_two") == "illegal"
+    play(game, "white")
+    assert game.seats == ("bot", HUMAN)
+    assert game.stage_at() == ""
+
+
+def test_a_game_goes_on_from_a_position() -> None:
+    game = qizero.load_game("connect4")
+    board = game.new_initial_state().board()
+    board[5, 3] = 1
+    state = game.state_from_board(board, 1)
+    state.apply_action(2)
+    loaded = GameInPlay.new(ID, game, (HUMAN, HUMAN), state=state)
+    assert loaded.steps == [2]
+    assert loaded.state_at() == state
+    assert loaded.state_at(0).board()[5, 2] == 0
+
+
+def test_snapshot_round_trip() -> None:
+    game = new()
+    play(game, 3, 3, 2, 4)
+    game.perform("undo")
+    assert GameInPlay.from_snapshot(json.loads(json.dumps(game.snapshot()))).snapshot() == game.snapshot()
+
+
+def test_the_journal_restores_a_game_and_survives_a_torn_line(tmp_path: Path) -> None:
+    game, journal = new(), Journal(tmp_path)
+    journal.begin(game.snapshot())
+    for step in (3, 3, 2):
+        seat = None if step != 3 or not game.steps else 1
+        game.perform("play", step=step, seat=seat)
+        journal.append(ID, "play", {"step": step, "seat": seat}, game.snapshot())
+    restored = Journal(tmp_path).load(ID)
+    assert restored is not None
+    assert restored.snapshot() == game.snapshot()
+    path = tmp_path / f"{ID}.jsonl"
+    path.write_text(path.read_text()[:-4])
+    torn = Journal(tmp_path).load(ID)
+    assert torn is not None
+    assert torn.steps == [3, 3]
+    again = Journal(tmp_path).load(ID)
+    assert again is not None
+    assert again.steps == [3, 3]
+
+
+def test_an_unreadable_journal_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / f"{ID}.jsonl").write_text("{not json\n")
+    assert Journal(tmp_path).load(ID) is None
+    assert (tmp_path / f"{ID}.unreadable").exists()
+    assert Journal(tmp_path).load("../" + ID) is None
+
+
+def test_a_long_journal_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qizero.server.journal.COMPACT_AFTER", 5)
+    game, journal = new(seats=(HUMAN, HUMAN)), Journal(tmp_path)
+    journal.begin(game.snapshot())
+    for _ in range(20):
+        command, arguments = ("undo", {}) if game.steps else ("play", {"step": 3})
+        game.perform(command, **arguments)
+        journal.append(ID, command, arguments, game.snapshot())
+    assert len((tmp_path / f"{ID}.jsonl").read_text().splitlines()) <= 6
+    restored = Journal(tmp_path).load(ID)
+    assert restored is not None
+    assert restored.snapshot() == game.snapshot()
+
+
+class PlainModel:
+    """What a game in play should be, written the obvious way: a list of moves, one index into it."""
+
+    def __init__(self, seats: tuple[str, str]) -> None:
+        self.line: list[int] = []
+        self.at = 0
+        self.seats = seats
+        self.resigned: int | None = None
+
+    def over(self, at: int | None = None) -> bool:
+        state = qizero.load_game("connect4").new_initial_state()
+        for action in self.line[: self.at if at is None else at]:
+            state.apply_action(action)
+        return state.is_terminal()
+
+    def human_at(self, at: int) -> bool:
+        return self.seats[at % 2] == HUMAN
+
+    def undo(self) -> bool:
+        if self.resigned is not None:
+            self.resigned = None
+            return True
+        at = self.at - 1
+        while at >= 0 and HUMAN in self.seats and not self.human_at(at):
+            at -= 1
+        if at < 0:
+            return False
+        self.at = at
+        return True
+
+    def redo(self) -> bool:
+        if self.at == len(self.line) or self.resigned is not None:
+            return False
+        self.at += 1
+        while self.at < len(self.line) and HUMAN in self.seats and not self.human_at(self.at):
+            self.at += 1
+        return True
+
+
+class SessionMachine(RuleBasedStateMachine):
+    """Random commands, also refused ones, against the plain model; the journal restores the same at any moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.game = new()
+        self.model = PlainModel(self.game.seats)
+        self.log: list[tuple[str, dict[str, object]]] = []
+        self.first = self.game.snapshot()
+
+    def attempt(self, command: str, **arguments: object) -> bool:
+        before = self.game.snapshot()
+        try:
+            self.game.perform(command, **arguments)
+        except CommandRefusedError:
+            assert self.game.snapshot() == before
+            return False
+        assert self.game.seq == before["seq"] + 1
+        self.log.append((command, arguments))
+        return True
+
+    @rule(column=st.integers(-1, 7), computer=st.booleans())
+    def play(self, column: int, computer: bool) -> None:
+        model = self.model
+        legal = not model.over() and model.resigned is None and column in range(7)
+        legal = legal and model.line[: model.at].count(column) < 6 and computer != model.human_at(model.at)
+        assert self.attempt("play", step=column, seat=model.at % 2 if computer else None) == legal
+        if legal:
+            model.line[model.at :] = [column]
+            model.at += 1
+
+    @rule()
+    def undo(self) -> None:
+        assert self.attempt("undo") == self.model.undo()
+
+    @rule()
+    def redo(self) -> None:
+        assert self.attempt("redo") == self.model.redo()
+
+    @rule()
+    def restart(self) -> None:
+        assert self.attempt("restart")
+        self.model.at, self.model.resigned = 0, None
+
+    @rule()
+    def rematch(self) -> None:
+        assert self.attempt("rematch")
+        self.model = PlainModel((self.model.seats[1], self.model.seats[0]))
+
+    @rule()
+    def resign(self) -> None:
+        model = self.model
+        possible = not model.over() and model.resigned is None and HUMAN in model.seats
+        assert self.attempt("resign") == possible
+        if possible:
+            model.resigned = model.at % 2 if model.human_at(model.at) else 1 - model.at % 2
+
+    @rule(seats=st.tuples(st.sampled_from([HUMAN, "bot"]), st.sampled_from([HUMAN, "bot"])))
+    def set_seats(self, seats: tuple[str, str]) -> None:
+        assert self.attempt("set_seats", seats=list(seats))
+        self.model.seats = seats
+
+    @precondition(lambda self: HUMAN not in self.game.seats)
+    @rule(on=st.booleans())
+    def pause(self, on: bool) -> None:
+        assert self.attempt("pause", on=on)
+
+    @invariant()
+    def equal(self) -> None:
+        assert self.game.steps == self.model.line[: self.model.at]
+        assert self.game.redo[::-1] == self.model.line[self.model.at :]
+        assert self.game.seats == self.model.seats
+        assert self.game.resigned == self.model.resigned
+
+    def teardown(self) -> None:
+        restored = GameInPlay.from_snapshot(self.first)
+        for command, arguments in self.log:
+            restored.perform(command, **arguments)
+        assert restored.snapshot() == self.game.snapshot()
+
+
+TestSessionMachine = SessionMachine.TestCase
+TestSessionMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
+def test_undo_and_redo_through_random_games_of_every_kind(row: qizero.games.GameRow) -> None:
+    rng = random.Random(7)
+    game = GameInPlay.new(ID, qizero.load_game(row.id), (HUMAN, HUMAN))
+    boards = [game.state_at()]
+    while game.result() is None:
+        game.perform("play", step=rng.choice(game.state_at().legal_actions()))
+        boards.append(game.state_at())
+    for ply in reversed(range(len(boards) - 1)):
+        game.perform("undo")
+        assert game.state_at() == boards[ply]
+    for board in boards[1:]:
+        game.perform("redo")
+        assert game.state_at() == board

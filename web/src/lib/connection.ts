@@ -1,0 +1,88 @@
+// The line to the server: one WebSocket that comes back by itself, with answers to requests.
+import type { ErrorMessage, FromPage, FromServer } from "./messages";
+
+type Body<T> = T extends unknown ? Omit<T, "v" | "id"> : never;
+export type RequestBody = Body<FromPage>;
+
+export class Refused extends Error {
+  constructor(readonly answer: ErrorMessage) {
+    super(answer.detail);
+  }
+}
+
+export class Connection {
+  private socket: WebSocket | null = null;
+  private nextId = 1;
+  private delay = 250;
+  private waiting = new Map<number, { done: (message: FromServer) => void; failed: (error: Error) => void }>();
+
+  constructor(
+    private readonly url: string,
+    private readonly onMessage: (message: FromServer) => void,
+    private readonly onStatus: (online: boolean) => void,
+  ) {
+    this.open();
+    addEventListener("online", () => this.hurry());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.hurry());
+  }
+
+  get ready(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Sends; the answer is the first message that repeats the request's id. */
+  ask(body: RequestBody): Promise<FromServer> {
+    return new Promise((done, failed) => {
+      if (!this.ready) {
+        failed(new Error("offline"));
+        return;
+      }
+      const id = this.nextId++;
+      this.waiting.set(id, { done, failed });
+      this.socket!.send(JSON.stringify({ v: 1, id, ...body }));
+    });
+  }
+
+  /** Sends without waiting for an answer. */
+  tell(body: RequestBody): void {
+    if (this.ready) this.socket!.send(JSON.stringify({ v: 1, id: this.nextId++, ...body }));
+  }
+
+  private hurry(): void {
+    if (this.socket === null) {
+      this.delay = 250;
+      this.open();
+    }
+  }
+
+  private open(): void {
+    const socket = new WebSocket(this.url);
+    this.socket = socket;
+    socket.onopen = () => {
+      this.delay = 250;
+      this.onStatus(true);
+    };
+    socket.onmessage = (event: MessageEvent<string>) => this.receive(JSON.parse(event.data) as FromServer);
+    socket.onclose = () => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      for (const each of this.waiting.values()) each.failed(new Error("offline"));
+      this.waiting.clear();
+      this.onStatus(false);
+      setTimeout(() => this.socket === null && this.open(), this.delay);
+      this.delay = Math.min(4000, this.delay * 1.7);
+    };
+  }
+
+  private receive(message: FromServer): void {
+    const id = "id" in message ? message.id : null;
+    const asked = id === null ? undefined : this.waiting.get(id);
+    if (id !== null) this.waiting.delete(id);
+    if (message.type === "error" && asked) {
+      asked.failed(new Refused(message));
+      return;
+    }
+    this.onMessage(message);
+    asked?.done(message);
+  }
+}

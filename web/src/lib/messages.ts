@@ -1,0 +1,386 @@
+// Made from src/qizero/server/messages.py by `python -m qizero.server.typescript`; a test keeps the two equal.
+
+/** An action on the board. Only a move has `source`; an action without `target` is shown as a button. */
+export interface ActionView {
+  action: number;
+  kind: "place" | "move" | "select" | "other";
+  source: number;
+  target: number;
+  text: string;
+}
+
+/** What the analysis of a ply has found so far; `place` as in progress. */
+export interface AnalysisMessage {
+  v: 1;
+  type: "analysis";
+  seq: number;
+  ply: number;
+  place: number;
+  done: boolean;
+  value_for_player0: number;
+  wdl_for_player0: [number, number, number];
+  candidates: Candidate[];
+  line: Line;
+  proven_for_mover: number | null;
+  distance: number | null;
+  simulations: number;
+  depth: number | null;
+}
+
+/** Switch the analysis of a ply on, or the analysis off. */
+export interface Analyze {
+  v: 1;
+  id: number;
+  type: "analyze";
+  on: boolean;
+  ply: number;
+}
+
+/** An action that the analysis looked at. */
+export interface Candidate {
+  action: number;
+  kind: "place" | "move" | "select" | "other";
+  source: number;
+  target: number;
+  text: string;
+  value_for_mover: number | null;
+  visits: number;
+  prior: number;
+  policy: number;
+}
+
+/** Every game. */
+export interface CatalogAnswer {
+  games: GameInfo[];
+}
+
+/** A choice of the swap2 opening. */
+export interface Choose {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "choose";
+  choice: "white" | "black" | "place_two";
+}
+
+/** How to draw a game. With this and the actions' cells, the board needs to know no rules. */
+export interface Descriptor {
+  spec: string;
+  game: string;
+  title: string;
+  title_zh: string;
+  options: Record<string, number | string>;
+  height: number;
+  width: number;
+  board_kind: "cells" | "intersections" | "columns";
+  piece_kind: "stones" | "discs" | "marks";
+  counts_pieces: boolean;
+  rows_from_top: boolean;
+}
+
+/** A request that was refused; `code` is the key of the page's words, `detail` says more in English. */
+export interface ErrorMessage {
+  v: 1;
+  type: "error";
+  id: number | null;
+  code: string;
+  detail: string;
+  place: number;
+}
+
+/** Ask for the game as a file. */
+export interface Export {
+  v: 1;
+  id: number;
+  type: "export";
+  format: "sgf" | "state";
+}
+
+/** The answer to `export`. */
+export interface ExportMessage {
+  v: 1;
+  type: "exported";
+  id: number;
+  name: string;
+  text: string;
+}
+
+/** Begin a game that goes on from a ply of this one, so that another move can be tried. */
+export interface Fork {
+  v: 1;
+  id: number;
+  type: "fork";
+  ply: number;
+}
+
+/** A position to look at. */
+export interface Frame {
+  ply: number;
+  board: number[];
+  marked: number[];
+  to_move: number | null;
+  phase: string;
+  counters: Record<string, number>;
+  legal: ActionView[];
+  forbidden: Refusal[];
+  refused: Refusal[];
+  winning: number[];
+  last: MoveView | null;
+}
+
+/** The answer to `look`. */
+export interface FrameMessage {
+  v: 1;
+  type: "frame";
+  id: number;
+  frame: Frame;
+}
+
+/** A line of the catalog. */
+export interface GameInfo {
+  id: string;
+  title: string;
+  title_zh: string;
+  piece_kind: "stones" | "discs" | "marks";
+  options: OptionInfo[];
+  openings: ("" | "swap2")[];
+}
+
+/** Whether the server is well, and how busy. */
+export interface HealthAnswer {
+  status: "ok";
+  version: string;
+  games: number;
+  connections: number;
+  searches: number;
+  waiting: number;
+}
+
+/** Ask where to look (1), for the move (2), for the line (3). */
+export interface Hint {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "hint";
+  stage: 1 | 2 | 3;
+}
+
+/** The answer to `hint`: as much as was asked for. */
+export interface HintMessage {
+  v: 1;
+  type: "hint";
+  id: number;
+  seq: number;
+  stage: number;
+  area: number[];
+  action: ActionView | null;
+  line: Line | null;
+}
+
+/** One move judged: `loss` is how much of the value (-1 to 1) it gave away, seen by who made it. */
+export interface JudgedMessage {
+  v: 1;
+  type: "judged";
+  seq: number;
+  ply: number;
+  value_for_player0: number;
+  loss: number | null;
+  best: ActionView | null;
+  line: Line;
+  total: number;
+}
+
+/** A continuation: its actions and how they are written. */
+export interface Line {
+  actions: number[];
+  texts: string[];
+}
+
+/** Ask for the position after `ply` steps and then `actions`. */
+export interface Look {
+  v: 1;
+  id: number;
+  type: "look";
+  ply: number;
+  actions: number[];
+}
+
+/** A step of the game so far. A choice of the opening has action -1 and kind `choice`. */
+export interface MoveView {
+  action: number;
+  kind: "place" | "move" | "select" | "other" | "choice";
+  source: number;
+  target: number;
+  text: string;
+  player: number;
+}
+
+/** What the opponent thought when it moved, for those who follow the analysis. */
+export interface MovedMessage {
+  v: 1;
+  type: "moved";
+  ply: number;
+  value_for_player0: number;
+}
+
+/** Begin a game and look at it; `position` is a state's text (or SGF) to go on from. */
+export interface New {
+  v: 1;
+  id: number;
+  type: "new";
+  game: string;
+  options: Record<string, number | string>;
+  seats: [string, string];
+  opening: "" | "swap2";
+  position: string | null;
+}
+
+/** Look at a game that exists. */
+export interface Open {
+  v: 1;
+  id: number;
+  type: "open";
+  game_id: string;
+}
+
+/** Somebody to play against. `elo` is measured, or null; `growth` places a net on its way from 0 (knows nothing) to 1 (fully trained), or is null. */
+export interface Opponent {
+  id: string;
+  kind: "level" | "net" | "engine" | "growth";
+  title: string;
+  title_zh: string;
+  note: string;
+  note_zh: string;
+  elo: number | null;
+  elo_error: number | null;
+  growth: number | null;
+}
+
+/** Everybody who plays a game with these options; `usual` is whom a new player meets first. */
+export interface OpponentsAnswer {
+  opponents: Opponent[];
+  usual: string | null;
+}
+
+/** An option of a game: one of `choices`, or a whole number from `minimum` to `maximum`. */
+export interface OptionInfo {
+  name: string;
+  default: number | string;
+  minimum: number;
+  maximum: number;
+  choices: string[];
+}
+
+/** Stop and go on watching a game without people. */
+export interface Pause {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "pause";
+  on: boolean;
+}
+
+/** Ask for a pong. */
+export interface Ping {
+  v: 1;
+  id: number;
+  type: "ping";
+}
+
+/** Play an action by its number. */
+export interface Play {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "play";
+  action: number;
+}
+
+/** Play an action by its notation. */
+export interface PlayText {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "play_text";
+  text: string;
+}
+
+/** The answer to `ping`. */
+export interface PongMessage {
+  v: 1;
+  type: "pong";
+  id: number;
+}
+
+/** How the opponent's thinking goes. `place` counts the searches before this one in the queue; 0 while it runs. */
+export interface ProgressMessage {
+  v: 1;
+  type: "progress";
+  seq: number;
+  player: number;
+  place: number;
+  simulations: number;
+}
+
+/** A cell that may not be chosen now, and why. */
+export interface Refusal {
+  cell: number;
+  reason: string;
+}
+
+/** How the game ended; `winner` is a player or null for a draw. */
+export interface ResultView {
+  winner: number | null;
+  reason: "board" | "resigned";
+}
+
+/** Have every move of the game judged, or stop. */
+export interface Review {
+  v: 1;
+  id: number;
+  type: "review";
+  on: boolean;
+}
+
+/** Change who plays; in the middle of a game too. */
+export interface SetSeats {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "set_seats";
+  seats: [string, string];
+}
+
+/** A command without more to say. `step` lets one opponent of a paused game move once. */
+export interface Simple {
+  v: 1;
+  id: number;
+  seq: number;
+  type: "undo" | "redo" | "restart" | "rematch" | "resign" | "step";
+}
+
+/** The whole state; sent after every change to everybody who looks at the game. */
+export interface StateMessage {
+  v: 1;
+  type: "state";
+  id: number | null;
+  game_id: string;
+  seq: number;
+  descriptor: Descriptor;
+  frame: Frame;
+  moves: MoveView[];
+  redo: number;
+  seats: [string, string];
+  actor: number | null;
+  opening: "" | "swap2";
+  stage: "" | "place_three" | "choose" | "place_two" | "choose_colour";
+  choices: string[];
+  result: ResultView | null;
+  paused: boolean;
+  can_undo: boolean;
+  thinking: number | null;
+}
+
+export type FromPage = New | Open | Fork | Play | PlayText | Choose | Simple | Pause | SetSeats | Look | Hint | Analyze | Review | Export | Ping;
+
+export type FromServer = StateMessage | FrameMessage | ProgressMessage | MovedMessage | AnalysisMessage | HintMessage | JudgedMessage | ExportMessage | ErrorMessage | PongMessage;

@@ -1,0 +1,36 @@
+// Games won, drawn and lost against opponents, kept in this browser only.
+import { HUMAN } from "./game.svelte";
+import type { StateMessage } from "./messages";
+import { load, save } from "./stored";
+
+interface Row {
+  won: number;
+  drawn: number;
+  lost: number;
+}
+interface Statistics {
+  games: Record<string, Row>;
+  counted: string[];
+}
+
+export const statistics: Statistics = $state(load<Statistics>("statistics", { games: {}, counted: [] }));
+
+/** Counts a finished game of one person against an opponent, once. */
+export function count(state: StateMessage): void {
+  const humans = state.seats.filter((seat) => seat === HUMAN).length;
+  const key = `${state.game_id}-${state.moves.map((move) => move.action).join(".").slice(0, 400)}`;
+  if (!state.result || humans !== 1 || statistics.counted.includes(key)) return;
+  const me = state.seats.indexOf(HUMAN);
+  const row = (statistics.games[state.descriptor.game] ??= { won: 0, drawn: 0, lost: 0 });
+  const mine = statistics.games[state.descriptor.game] ?? row;
+  if (state.result.winner === null) mine.drawn += 1;
+  else if (state.result.winner === me) mine.won += 1;
+  else mine.lost += 1;
+  statistics.counted = [...statistics.counted.slice(-49), key];
+  save("statistics", $state.snapshot(statistics));
+}
+
+export function clearStatistics(): void {
+  statistics.games = {};
+  save("statistics", $state.snapshot(statistics));
+}

@@ -1,0 +1,67 @@
+// Sentences about a game: who is who, what is asked, how it ended.
+import { HUMAN, type GameStore } from "./game.svelte";
+import { has, t, titleOf, type Key } from "./i18n.svelte";
+import type { Descriptor, MoveView, StateMessage } from "./messages";
+
+/** What the pieces of a player are called: black or white, red or yellow, cross or nought. */
+export function playerName(descriptor: Pick<Descriptor, "piece_kind">, player: number): string {
+  return t(`player_${descriptor.piece_kind}_${player}` as Key);
+}
+
+export function seatName(store: GameStore, seat: string): string {
+  if (seat === HUMAN) return t("you");
+  const opponent = store.opponent(seat);
+  return opponent ? titleOf(opponent) : seat;
+}
+
+/** "You" or "Black": whoever sits there, as the subject of a sentence. */
+function isOnlyHuman(state: StateMessage, player: number): boolean {
+  return state.seats[player] === HUMAN && state.seats[1 - player] !== HUMAN;
+}
+
+export function resultText(store: GameStore, state: StateMessage): string {
+  const result = state.result;
+  if (!result) return "";
+  if (result.winner === null) return t("result_draw");
+  const loser = 1 - result.winner;
+  if (result.reason === "resigned") {
+    return isOnlyHuman(state, loser)
+      ? t("result_you_resigned")
+      : t("result_resigned", { loser: playerName(state.descriptor, loser), winner: playerName(state.descriptor, result.winner) });
+  }
+  if (isOnlyHuman(state, result.winner)) return t("result_you_win");
+  if (isOnlyHuman(state, loser)) return t("result_you_lose", { name: seatName(store, state.seats[result.winner] ?? "") });
+  return t("result_wins", { player: playerName(state.descriptor, result.winner) });
+}
+
+/** What is asked of whom, in words. */
+export function statusText(store: GameStore, state: StateMessage): string {
+  if (state.result) return resultText(store, state);
+  const actor = state.actor ?? 0;
+  const seat = state.seats[actor] ?? HUMAN;
+  if (seat !== HUMAN) {
+    const name = seatName(store, seat);
+    if (state.paused) return t("status_paused", { name });
+    if (store.thought.place > 0) return t("status_busy", { place: store.thought.place });
+    return t("status_thinking", { name });
+  }
+  const player = playerName(state.descriptor, actor);
+  const who = isOnlyHuman(state, actor) ? t("you_are", { player }) : player;
+  if (state.stage) return t(`stage_${state.stage}` as Key, { who });
+  const { frame } = state;
+  const selects = frame.legal.some((each) => each.kind === "select");
+  const stuck = frame.phase === "MOVEMENT" && selects;
+  const phase = `phase_${stuck ? "STUCK" : frame.phase}`;
+  if (frame.phase && has(phase)) return t(phase, { who, n: frame.counters.pending ?? 1 });
+  if (frame.legal.length > 0 && frame.legal.every((each) => each.kind === "other")) return t("status_only_other", { who });
+  return t("status_your_move", { who });
+}
+
+export function moveText(move: MoveView): string {
+  return move.kind === "choice" ? t(`choice_${move.text}` as Key) : actionText(move.text);
+}
+
+/** Actions are written as the game's notation has them; only a pass has a word of its own. */
+export function actionText(text: string): string {
+  return text === "pass" ? t("pass") : text;
+}
