@@ -83,9 +83,7 @@ class Gomoku {
       outcome_ = Outcome::draw;
   }
 
-  int winning_action() const {
-    return stones_[to_move()].any(fours_of_five) ? winning_action_by_trying(*this) : -1;
-  }
+  int winning_action() const { return stones_[to_move()].any(fours_of_five) ? winning_action_by_trying(*this) : -1; }
 
   std::uint64_t hash() const { return hash_; }
 
