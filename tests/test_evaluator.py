@@ -38,7 +38,9 @@ from qizero.network import Network, export_onnx
 from qizero.quantization import random_positions
 
 CONNECT4 = qizero.load_game("connect4")
-EXACT_BACKENDS = [name for name in BACKENDS if name in ("auto", "native", "onnxruntime", "openvino", "torch")]
+EXACT_BACKENDS = [
+    name for name in BACKENDS if name in ("auto", "default", "native", "onnxruntime", "openvino", "torch")
+]
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +166,8 @@ def test_native_runs_only_what_it_knows(net_path: Path, tmp_path: Path) -> None:
         ModelFileError, match=r"changed.onnx says that it was exported by qizero, but its graph is another"
     ):
         make_evaluator(tmp_path / "changed.onnx", CONNECT4, "native")
+    for backend in ("auto", "default"):
+        assert "native" not in make_evaluator(tmp_path / "changed.onnx", CONNECT4, backend).choice
     del model.graph.initializer[:]
     onnx.save(model, tmp_path / "empty.onnx")
     with pytest.raises(ModelFileError, match=r"empty.onnx: the weights 'stem.conv.weight' have 0 numbers, not 288"):
@@ -199,7 +203,7 @@ def test_bf16_only_where_the_processor_has_it(net_path: Path, positions: NDArray
 
 
 def test_unknown_backend(net_path: Path) -> None:
-    with pytest.raises(ValueError, match="backend 'cuda' is not one of auto, native, onnxruntime"):
+    with pytest.raises(ValueError, match="backend 'cuda' is not one of auto, default, native, onnxruntime"):
         make_evaluator(net_path, CONNECT4, "cuda")
 
 

@@ -167,7 +167,6 @@ BACKENDS: dict[str, str] = {
     "openvino-int8": "OpenVINO, quantised on positions of the game; lossy",
     "torch": "PyTorch, on a GPU if there is one",
 }
-LOSSLESS_BACKENDS = ("native", "onnxruntime", "openvino")  # "auto" chooses from these; torch on a CPU is never first
 NATIVE_TOLERANCE = 1e-3  # by which our own C++ may differ from the file's graph, relative to the largest logit
 AUTO_SECONDS = 0.25  # of timing, for each candidate
 AUTO_MARGIN = 1.05  # a later candidate has to be this much faster than an earlier one
@@ -200,7 +199,7 @@ def make_evaluator(
     if backend == "auto":
         evaluator = fastest_evaluator(network, threads, batch)
     elif backend == "default":
-        evaluator = open_backend("native" if runs_natively(network) else "onnxruntime", network, threads)
+        evaluator = native_if_possible(network, threads) or open_backend("onnxruntime", network, threads)
         evaluator.choice = f"{evaluator.name}, by default"
     else:
         evaluator = open_backend(backend, network, threads)
@@ -218,7 +217,6 @@ def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEva
     evaluator: NetworkEvaluator
     if runtime == "native":
         evaluator = NativeEvaluator(network, threads)
-        compare_with_graph(evaluator, network)
     elif runtime == "onnxruntime":
         evaluator = OnnxRuntimeEvaluator(network, threads, precision or "fp32")
     elif runtime == "openvino":
@@ -226,6 +224,8 @@ def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEva
     else:
         evaluator = TorchEvaluator.from_file(network, threads)
     try_out(evaluator, network)
+    if runtime == "native":
+        compare_with_graph(evaluator, network)
     return evaluator
 
 
@@ -263,17 +263,22 @@ def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> Non
             )
 
 
-def runs_natively(network: GameNetwork) -> bool:
-    return network.metadata() is not None and NativeNetwork.supported()
+def native_if_possible(network: GameNetwork, threads: int) -> NetworkEvaluator | None:
+    """None for a file from elsewhere, or one whose graph was changed: then a runtime has to run the graph."""
+    if network.metadata() is None or not NativeNetwork.supported():
+        return None
+    try:
+        return open_backend("native", network, threads)
+    except ModelFileError:
+        return None
 
 
 def fastest_evaluator(network: GameNetwork, threads: int, batch: int) -> NetworkEvaluator:
-    possible = {
-        "native": runs_natively(network),
-        "onnxruntime": True,
-        "openvino": is_installed("openvino"),
-    }
-    evaluators = [open_backend(backend, network, threads) for backend in LOSSLESS_BACKENDS if possible[backend]]
+    native = native_if_possible(network, threads)
+    evaluators = [] if native is None else [native]
+    for backend in ("onnxruntime", "openvino"):  # torch on a CPU is never the fastest
+        if backend == "onnxruntime" or is_installed(backend):
+            evaluators.append(open_backend(backend, network, threads))
     if len(evaluators) == 1:
         evaluators[0].choice = f"{evaluators[0].name}: nothing else is installed that can run this network"
         return evaluators[0]
