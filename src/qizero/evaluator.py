@@ -276,9 +276,8 @@ def native_if_possible(network: GameNetwork, threads: int) -> NetworkEvaluator |
 def fastest_evaluator(network: GameNetwork, threads: int, batch: int) -> NetworkEvaluator:
     native = native_if_possible(network, threads)
     evaluators = [] if native is None else [native]
-    for backend in ("onnxruntime", "openvino"):  # torch on a CPU is never the fastest
-        if backend == "onnxruntime" or is_installed(backend):
-            evaluators.append(open_backend(backend, network, threads))
+    runtimes = ["onnxruntime", *filter(is_installed, ["openvino"])]  # torch on a CPU is never the fastest
+    evaluators += [open_backend(backend, network, threads) for backend in runtimes]
     if len(evaluators) == 1:
         evaluators[0].choice = f"{evaluators[0].name}: nothing else is installed that can run this network"
         return evaluators[0]
