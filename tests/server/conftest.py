@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import uvicorn
 from websockets.sync.client import ClientConnection, connect
 
 from qizero.server.app import ServerParts, create_app
-from qizero.server.launch import free_port, uvicorn_config
+from qizero.server.launch import uvicorn_config
 from server.fakes import fake_parts
 
 
@@ -25,9 +26,10 @@ class RunningServer:
     def __init__(self, parts: ServerParts, port: int = 0) -> None:
         self.parts = parts
         self._clients = contextlib.ExitStack()
-        self.port = port or free_port("127.0.0.1", 8100)
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self.port = self._socket.getsockname()[1]
         self._server = uvicorn.Server(uvicorn_config(create_app(parts), "127.0.0.1", self.port))
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
         self._thread.start()
         deadline = time.monotonic() + 10
         while not self._server.started:
