@@ -32,7 +32,7 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 play: $(VENV)/.play  ## set everything up and play
-	@$(VENV)/bin/qizero play
+	@$(VENV)/bin/qizero play --end-with-input
 
 test: check cpp-tests python-tests  ## set everything up and run every check
 	@echo "make test: everything is in order"

@@ -125,6 +125,12 @@ def play(
         str, typer.Option(metavar="H", help="0.0.0.0 lets everybody on the network play and use this machine.")
     ] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    end_with_input: Annotated[
+        bool,
+        typer.Option(
+            "--end-with-input", help="End when standard input has ended and nobody has been there for a minute."
+        ),
+    ] = False,
     first: Annotated[
         str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who begins; {HUMAN} if left out.")
     ] = None,
@@ -145,7 +151,7 @@ def play(
             raise typer.BadParameter(f"{name} goes with --terminal; on the page, players are chosen there")
     from qizero import server
 
-    server.run(host, port, not no_browser, None if chosen is None else str(chosen))
+    server.run(host, port, not no_browser, None if chosen is None else str(chosen), end_with_input=end_with_input)
 
 
 GameArgument = Annotated[

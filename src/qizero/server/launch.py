@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
 from qizero.server.opponents import Opponents
 
 DEFAULT_PORT = 8000
+SECONDS_WITHOUT_VISITORS = 60.0  # after the end of its input, a server that is to end with it waits so long
 
 
 class PageMissingError(RuntimeError):
@@ -58,15 +61,30 @@ def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
     )
 
 
+def end_after_input(server: uvicorn.Server) -> None:
+    """Waits for the end of standard input, then until nobody has been connected for a while, and ends the server."""
+    sys.stdin.read()
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < SECONDS_WITHOUT_VISITORS:
+        time.sleep(0.5)
+        if server.server_state.connections:
+            quiet_since = time.monotonic()
+    server.should_exit = True
+
+
 def run(
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
     open_browser: bool = True,
     game: str | None = None,
     journal_directory: Path | None = None,
+    end_with_input: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with."""
+    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with.
+
+    With `end_with_input`, and standard input not a terminal, it also ends when its input has ended and nobody is there.
+    """
     if not (STATIC / "index.html").exists():
         raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
     parts = ServerParts(
@@ -84,4 +102,7 @@ def run(
         say(f"It listens on {host}: everybody who can reach this machine over the network can play and use its CPU.")
     if open_browser:
         threading.Timer(0.5, webbrowser.open, [url]).start()
-    uvicorn.Server(uvicorn_config(create_app(parts), host, port)).run()
+    server = uvicorn.Server(uvicorn_config(create_app(parts), host, port))
+    if end_with_input and not sys.stdin.isatty():
+        threading.Thread(target=end_after_input, args=(server,), daemon=True).start()
+    server.run()
