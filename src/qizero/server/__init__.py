@@ -14,8 +14,9 @@ def run(
     open_browser: bool = True,
     game: str | None = None,
     journal_directory: Path | None = None,
+    end_with_input: bool = False,
 ) -> None:
     """Serves the page until interrupted; see `qizero.server.launch`."""
     from qizero.server import launch
 
-    launch.run(host, port, open_browser, game, journal_directory)
+    launch.run(host, port, open_browser, game, journal_directory, end_with_input)
