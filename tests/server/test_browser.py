@@ -128,7 +128,8 @@ def play_until_over(page: Page, act: Callable[[str], None], limit: int = 300) ->
         act(cell)
         if page.locator(".selected").count():
             target = page.evaluate(
-                "() => [...document.querySelectorAll('.cell.can')].find(c => c.ariaLabel.includes('empty'))?.dataset.cell"
+                "() => [...document.querySelectorAll('.cell.can')]"
+                ".find(c => c.ariaLabel.includes('empty'))?.dataset.cell"
             )
             act(target)
         page.wait_for_function(
@@ -458,7 +459,12 @@ def test_accessibility(server: RunningServer, tab: Callable[..., Tab], options: 
     page = tab(**{**options, "color_scheme": scheme}).start(server, "liuzhou")
     page.locator('[data-cell="14"]').click()
     expect(page.locator(".moves .move")).to_have_count(2)
-    for open_more in (lambda: None, page.locator("#tab-study").click, lambda: page.keyboard.press("n")):
+    steps: list[Callable[[], object]] = [
+        lambda: None,
+        page.locator("#tab-study").click,
+        lambda: page.keyboard.press("n"),
+    ]
+    for open_more in steps:
         open_more()
         page.wait_for_timeout(300)
         found = Axe().run(page).response["violations"]
