@@ -1,11 +1,10 @@
 """A state as text: the board with its coordinates, and in words whose turn it is and what is asked.
 
-Where an action acts is read from its notation, as people do, so that a game of the catalog needs no code here.
+Knows no rules: a game of the catalog needs no code here.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +16,6 @@ from qizero.games import Game, State
 __all__ = ["COLOURED", "PLAIN", "SIDE_NAMES", "Look", "draw_board", "title_of", "what_is_asked", "who_won"]
 
 SIDE_NAMES = (("Black", "黑"), ("White", "白"))
-
-Cell = tuple[int, int]  # row from the top, column
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,9 @@ def draw_board(state: State, look: Look) -> Text:
         a b c
     """
     height, width = state.game.board_shape
-    board, marked = state.board(), state.marked()
+    board, marked = state.board().ravel(), state.marked().ravel()
     choices, last = _choices(state), _last_cell(state)
-    forbidden = {cell for action in state.forbidden_actions() for cell in _cells(state, action)}
+    forbidden = state.forbidden_actions()  # they are cells
     ground = Style.parse(look.board_style)
     header = Text("    " + " ".join(_column_labels(state)), style=look.label_style)
     text = Text().append_text(header)
@@ -91,11 +88,11 @@ def draw_board(state: State, look: Look) -> Text:
         label = f"{row + 1 if state.game.rows_from_top else height - row:>2}"
         text.append(f"\n{label} ", style=look.label_style)
         for column in range(width + 1):
-            bracket = "(" if last == (row, column) else ")" if last == (row, column - 1) else " "
+            cell = row * width + column
+            bracket = "(" if last == cell and column < width else ")" if column > 0 and last == cell - 1 else " "
             text.append(bracket, style=ground + Style.parse(look.last_style))
             if column == width:
                 break
-            cell = (row, column)
             sign, style = look.empty, Style()
             if board[cell] != 0:
                 player = 0 if board[cell] > 0 else 1
@@ -116,7 +113,7 @@ def what_is_asked(state: State) -> tuple[str, str]:
     """What the mover has to do, in English and in Chinese; the game is not over."""
     actions = [state.action_to_string(action) for action in state.legal_actions()]
     phase = state.phase()
-    if phase == "MOVEMENT" and actions[0].startswith("x"):
+    if phase == "MOVEMENT" and state.action_cells(state.legal_actions()[0])[0] == "select":
         phase = "STUCK"
     english, chinese = _PHASES.get(phase, ("play", "落子"))
     pending = state.counters().get("pending", 0)
@@ -147,40 +144,32 @@ def who_won(state: State) -> str:
     return f"{english} has won. {chinese}胜"
 
 
-def _played_by_columns(game: Game) -> bool:
-    return game.num_actions == game.board_shape[1]
-
-
 def _column_labels(state: State) -> list[str]:
     width = state.game.board_shape[1]
-    if _played_by_columns(state.game):
+    if state.game.board_kind == "columns":
         return [state.action_to_string(column) for column in range(width)]
     return [chr(ord("a") + column) for column in range(width)]
 
 
-def _cells(state: State, action: int) -> list[Cell]:
-    """The cells in the action's notation, in its order."""
-    height = state.game.board_shape[0]
-    return [
-        (int(number) - 1 if state.game.rows_from_top else height - int(number), ord(letter) - ord("a"))
-        for letter, number in re.findall(r"([a-z])(\d+)", state.action_to_string(action))
-    ]
-
-
-def _last_cell(state: State) -> Cell | None:
+def _last_cell(state: State) -> int | None:
     """Where the last action ended; None if nowhere."""
     if not state.history():
         return None
     action = state.history()[-1]
-    if _played_by_columns(state.game):
-        return int(np.flatnonzero(state.board()[:, action])[0]), action
-    cells = _cells(state, action)
-    return cells[-1] if cells else None
+    if state.game.board_kind == "columns":  # the cell that the action has now is the one above
+        row = int(np.flatnonzero(state.board()[:, action])[0])
+        return row * state.game.board_shape[1] + action
+    _, _, cell = state.action_cells(action)
+    return None if cell < 0 else cell
 
 
-def _choices(state: State) -> set[Cell]:
-    """Cells that an action may begin with; none where that is every empty cell and nothing else, or hardly less."""
-    cells = {cells[0] for action in state.legal_actions() if (cells := _cells(state, action))}
-    empty = {(int(row), int(column)) for row, column in np.argwhere(state.board() == 0)}
-    forbidden = {cell for action in state.forbidden_actions() for cell in _cells(state, action)}
-    return set() if cells == empty - forbidden else cells
+def _choices(state: State) -> set[int]:
+    """Cells that an action may begin with, where they are not simply all empty ones."""
+    if state.game.board_kind == "columns":
+        return set()
+    cells = set()
+    for action in state.legal_actions():
+        _, source, target = state.action_cells(action)
+        cells.add(source if source >= 0 else target)
+    empty = set(np.flatnonzero(state.board() == 0).tolist())
+    return set() if cells == empty - set(state.forbidden_actions()) else cells - {-1}
