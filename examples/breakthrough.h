@@ -137,8 +137,14 @@ class Breakthrough {
     const int from = action / ways, way = action % ways;
     if ((pieces_[player_] & bit(from)) == 0)
       return "there is no piece of " + std::string(player_name(player_)) + " on " + cell_name(from);
-    if ((bit(from) & may_go(way)) == 0) return action_to_string(action) + " would leave the board";
+    if (leaves_board(action)) return action_to_string(action) + " would leave the board";
     return cell_name(target(action)) + (way == 1 ? " is taken; pieces capture diagonally" : " has a piece of its own");
+  }
+
+  // --- Optional: lets a page and the terminal draw moves of pieces
+  // ------------------------------------------------------
+  ActionCells action_cells(Action action) const {
+    return {ActionKind::move, action / ways, leaves_board(action) ? no_cell : target(action)};
   }
 
   friend bool operator==(const Breakthrough&, const Breakthrough&) = default;
@@ -155,6 +161,10 @@ class Breakthrough {
   // Cells from which this way does not cross the left or right edge.
   static constexpr std::uint64_t may_go(int way) {
     return way == 0 ? ~left_column : way == 1 ? ~std::uint64_t{0} : ~right_column;
+  }
+  bool leaves_board(int action) const {
+    const std::uint64_t from = bit(action / ways);
+    return (from & may_go(action % ways)) == 0 || (from & last_row(player_)) != 0;
   }
   // Where the mover's piece gets to. Moves off the board wrap around, so that they too have a name; none is legal.
   int target(int action) const {

@@ -75,7 +75,7 @@ inline constexpr int no_cell = -1;
 enum class ActionKind : std::uint8_t { place, move, select, other };  // other: no cell at all, such as a pass
 struct ActionCells {
   ActionKind kind;
-  int from, to;  // only a move has `from`
+  int from, to;  // only a move has `from`; `other` and a move off the board have no `to`
   friend bool operator==(const ActionCells&, const ActionCells&) = default;
 };
 
@@ -131,6 +131,7 @@ concept Game =
       { position.hash() } -> std::same_as<std::uint64_t>;            // equal positions, equal hashes; however reached
       { position.encode(planes) } -> std::same_as<void>;             // [cell_planes + scalar_planes][H][W] from the
                                                                      // mover's side; different positions, different planes
+                                                                     // (under other options: unless they go on alike)
 
       // --- Symmetries: commute with apply, legal_actions, outcome and encode --------------------------------------------
       { position.transformed(symmetry) } -> std::same_as<G>;

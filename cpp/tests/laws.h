@@ -99,6 +99,8 @@ inline void check_apply(const AnyState& state, int action) {
     CHECK(next->same_position(state) && next->serialize() == before, describe(state));
   }
   CHECK(accepted == expected, describe(state) + ", action " + std::to_string(action));
+  if (action >= 0 && action < state.game()->num_actions())
+    CHECK(state.why_illegal(action).empty() == expected, describe(state) + ", action " + std::to_string(action));
   CHECK(state.serialize() == before, describe(state) + ", action " + std::to_string(action));
   if (accepted) {
     CHECK(next->history().size() == state.history().size() + 1 && next->history().back() == action, describe(state));
@@ -111,6 +113,43 @@ inline void check_action_text(const AnyState& state, int action) {
   CHECK(state.string_to_action(text) == action, describe(state) + ", action " + text);
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   CHECK(state.string_to_action(text) == action, describe(state) + ", action " + text);
+}
+
+// What a page is told about an action in range, legal or not.
+inline void check_action_cells(const AnyState& state, int action) {
+  const std::string what = describe(state) + ", action " + state.action_to_string(action);
+  const auto [kind, from, to] = state.action_cells(action);
+  const int cells = state.game()->board_shape().cells();
+  CHECK((kind == ActionKind::move) == (from != no_cell), what);
+  CHECK(kind == ActionKind::other ? to == no_cell : to != no_cell || kind == ActionKind::move, what);
+  CHECK(from >= no_cell && from < cells && to >= no_cell && to < cells, what);
+  const std::vector<int> legal = state.legal_actions();
+  if (kind == ActionKind::other || !std::binary_search(legal.begin(), legal.end(), action)) return;
+  CHECK(to != no_cell, what);
+  const auto next = state.clone();
+  next->apply(action);
+  const std::vector<std::int8_t> before = state.setup().board, after = next->setup().board;
+  const int own = state.to_move() == 0 ? 1 : -1;
+  const auto source = static_cast<std::size_t>(from), target = static_cast<std::size_t>(to);
+  if (kind == ActionKind::select) {
+    CHECK(before[target] == -own, what);
+    return;
+  }
+  CHECK(before[target] != own && after[target] == own, what);
+  if (kind == ActionKind::move)
+    CHECK(before[source] == own && after[source] == 0, what);
+  else
+    CHECK(before[target] == 0, what);
+}
+
+inline void check_winning_cells(const AnyState& state) {
+  const std::vector<int> cells = state.winning_cells();
+  CHECK(std::is_sorted(cells.begin(), cells.end(), std::less_equal<>()), describe(state));
+  const Setup setup = state.setup();
+  for (const int cell : cells)
+    CHECK(setup.board.at(static_cast<std::size_t>(cell)) == value_for_player0(state.outcome()) &&
+              value_for_player0(state.outcome()) != 0,
+          describe(state));
 }
 
 inline void check_same(const AnyState& a, const AnyState& b) {
@@ -182,6 +221,18 @@ inline void check_symmetry(const AnyState& state, int symmetry, Thoroughness tho
   std::sort(legal.begin(), legal.end());
   CHECK(legal == image->legal_actions(), what);
 
+  std::vector<int> winning = state.winning_cells();
+  for (int& cell : winning) cell = transform_cell(cell, shape, symmetry);
+  std::sort(winning.begin(), winning.end());
+  CHECK(winning == image->winning_cells(), what);
+  for (const int action : sample_below(game.num_actions(), thoroughness.actions, rng)) {
+    ActionCells expected = state.action_cells(action);
+    for (int* cell : {&expected.from, &expected.to})
+      if (*cell != no_cell) *cell = transform_cell(*cell, shape, symmetry);
+    CHECK(image->action_cells(state.transform_action(action, symmetry)) == expected,
+          what + ", action " + state.action_to_string(action));
+  }
+
   for (const int second : sample_below(game.num_symmetries(), thoroughness.symmetries, rng)) {
     const int both = compose_symmetries(symmetry, second);
     check_same(*image->transformed(second), *state.transformed(both));
@@ -204,14 +255,19 @@ inline void check_state(const AnyState& state, Thoroughness thoroughness, Rng& r
   check_legal_actions(state);
   check_words(state);
   check_planes(state);
+  check_winning_cells(state);
   for (const int action : {-32769, -1, game.num_actions(), game.num_actions() + 1, 65536}) check_apply(state, action);
   for (const int action : sample_below(game.num_actions(), thoroughness.actions, rng)) {
     check_apply(state, action);
     check_action_text(state, action);
+    check_action_cells(state, action);
   }
   for (const int symmetry : sample_below(game.num_symmetries(), thoroughness.symmetries, rng))
     check_symmetry(state, symmetry, thoroughness, rng);
-  if (state.outcome() == Outcome::ongoing) check_apply(state, state.random_action(rng));
+  if (state.outcome() != Outcome::ongoing) return;
+  const int action = state.random_action(rng);
+  check_apply(state, action);
+  check_action_cells(state, action);
 }
 
 // The chi-square statistic of many draws stays within eight standard deviations: seeds are fixed, so a generator that
