@@ -1,0 +1,398 @@
+// Many searches at once: the same results for any number of threads, halves and slots; errors, cancellation and
+// abandoned batches leave the pool usable. Clean under ThreadSanitizer.
+#include "search/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "games/connect4.h"
+#include "hash_network.h"
+#include "random_game.h"
+#include "search/position_search.h"
+#include "search_driver.h"
+#include "selfplay/selfplay.h"
+
+namespace qizero {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<Connect4> some_positions(int count) {
+  std::vector<Connect4> positions;
+  for (std::uint64_t seed = 0; static_cast<int>(positions.size()) < count; ++seed) {
+    Rng rng(seed);
+    Connect4 position;
+    for (auto plies = rng.below(20); plies > 0 && position.outcome() == Outcome::ongoing; --plies)
+      position.apply(random_action(position, rng));
+    if (position.outcome() == Outcome::ongoing) positions.push_back(position);
+  }
+  return positions;
+}
+
+template <Game G>
+std::string describe(const Search<G>& search) {
+  std::string text = std::to_string(search.best_action()) + " " + std::to_string(search.root_value());
+  for (const ActionStatistics& row : search.statistics())
+    text += " " + std::to_string(row.action) + ":" + std::to_string(row.visits) + "/" + std::to_string(row.value);
+  return text;
+}
+
+std::vector<std::string> search_all(const std::vector<Connect4>& positions, const PoolConfig& config,
+                                    const SearchParams& params) {
+  PositionSearch<Connect4> search(config, params, Connect4{});
+  std::vector<std::string> results;
+  for (std::size_t first = 0; first < positions.size(); first += static_cast<std::size_t>(config.slots)) {
+    const auto count = std::min(positions.size() - first, static_cast<std::size_t>(config.slots));
+    search.begin(std::span(positions).subspan(first, count), false);
+    drain(search.pool());
+    for (std::size_t i = 0; i < count; ++i) results.push_back(describe(search.search(static_cast<int>(i))));
+  }
+  return results;
+}
+
+void results_depend_on_position_and_seed_only() {
+  const auto positions = some_positions(24);
+  for (const bool gumbel : {false, true}) {
+    SearchParams params;
+    params.simulations = 60;
+    params.gumbel = gumbel;
+    params.noise_epsilon = 0.25;
+    PoolConfig config;
+    config.seed = 7;
+    const auto expected = search_all(positions, config, params);
+    for (const int slots : {2, 5, 24})
+      for (const int threads : {1, 2, 3})
+        for (const int halves : {1, 2})
+          for (const std::int64_t cache : {0, 16, 1 << 14}) {
+            config = {.slots = slots, .threads = threads, .halves = halves, .cache_positions = cache, .seed = 7};
+            CHECK(search_all(positions, config, params) == expected, std::to_string(slots) + " slots");
+          }
+    config.seed = 8;
+    CHECK(search_all(positions, config, params) != expected, "another seed, other noise and symmetries");
+  }
+}
+
+void several_leaves_per_tree_add_up() {
+  const auto positions = some_positions(8);
+  SearchParams params;
+  params.simulations = 100;
+  params.solver = false;
+  for (const int leaves : {2, 8, 64}) {
+    const PoolConfig config{.slots = 8, .threads = 2, .leaves_per_tree = leaves, .halves = 2};
+    PositionSearch<Connect4> search(config, params, Connect4{});
+    search.begin(positions, false);
+    drain(search.pool());
+    for (int slot = 0; slot < 8; ++slot) {
+      const auto& s = search.search(slot);
+      int visits = 0;
+      for (const ActionStatistics& row : s.statistics()) visits += row.visits;
+      CHECK(visits == 100 && s.root_node().visits == 101 && s.root_node().in_flight == 0, std::to_string(visits));
+      CHECK(std::abs(s.root_value()) <= 1, std::to_string(s.root_value()));
+    }
+  }
+}
+
+void no_evaluation_is_wasted() {
+  const auto positions = some_positions(16);
+  SearchParams params;
+  params.simulations = 200;
+  for (const int halves : {1, 2}) {
+    // Without symmetries: in them, two positions can look the same.
+    const PoolConfig config{.slots = 16,
+                            .threads = 2,
+                            .leaves_per_tree = 4,
+                            .halves = halves,
+                            .cache_positions = 1 << 16,
+                            .random_symmetry = false};
+    PositionSearch<Connect4> search(config, params, Connect4{});
+    HashNetwork<Connect4> network(search.pool());
+    for (int round = 0; round < 3; ++round) {
+      search.begin(positions, false);
+      drain(search.pool(), network);
+    }
+    const PoolCounters& counters = search.pool().counters();
+    CHECK(counters.search.evaluated == counters.rows + counters.cache_hits + counters.duplicates, "");
+    CHECK(static_cast<std::int64_t>(network.seen.size()) + network.repeated == counters.rows, "");
+    // The other half may ask for what this one is having evaluated; nothing else is asked twice.
+    CHECK(network.repeated == 0 || halves == 2, std::to_string(network.repeated));
+    CHECK(network.repeated < counters.rows / 100, std::to_string(network.repeated));
+    CHECK(counters.cache_hits > counters.rows, "the second and third round cost nothing");
+    CHECK(counters.searches == 48 && counters.search.simulations <= 48 * 200, "");
+  }
+}
+
+void cleared_caches_ask_again() {
+  const auto positions = some_positions(4);
+  SearchParams params;
+  params.simulations = 50;
+  PositionSearch<Connect4> search({.slots = 4, .halves = 2}, params, Connect4{});
+  HashNetwork<Connect4> network(search.pool());
+  search.begin(positions, false);
+  drain(search.pool(), network);
+  const auto rows = search.pool().counters().rows;
+  search.pool().clear_cache();
+  search.begin(positions, false);
+  drain(search.pool(), network);
+  CHECK(search.pool().counters().rows == 2 * rows && network.repeated >= rows, "new weights, new evaluations");
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void bad_outputs_leave_the_batch_to_be_submitted() {
+  const auto positions = some_positions(6);
+  SearchParams params;
+  params.simulations = 30;
+  for (const int halves : {1, 2}) {
+    const PoolConfig config{.slots = 6, .halves = halves};
+    const auto expected = search_all(positions, config, params);
+    PositionSearch<Connect4> search(config, params, Connect4{});
+    Pool<Connect4>& pool = search.pool();
+    HashNetwork<Connect4> network(pool);
+    search.begin(positions, false);
+    CHECK(message_of([&] { pool.submit(nullptr, nullptr); }).find("no batch") != std::string::npos, "");
+    for (;;) {
+      const auto batch = pool.collect();
+      if (batch.rows == 0) break;
+      const Outputs good = network.evaluate(batch);
+      CHECK(message_of([&] { pool.collect(); }).find("submitted") != std::string::npos, "");
+      constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+      for (const float bad : {nan, inf, -inf}) {
+        Outputs outputs = good;
+        outputs.policy[3] = bad;
+        CHECK(!message_of([&] { pool.submit(outputs.policy.data(), outputs.wdl.data()); }).empty(), "");
+        outputs = good;
+        outputs.wdl[1] = bad;
+        CHECK(!message_of([&] { pool.submit(outputs.policy.data(), outputs.wdl.data()); }).empty(), "");
+      }
+      for (const std::array<float, 3> wdl : {std::array{0.0f, 0.0f, 0.0f}, {2.0f, -1.0f, 0.0f}, {5.0f, 3.0f, 2.0f}}) {
+        Outputs outputs = good;
+        std::copy(wdl.begin(), wdl.end(), outputs.wdl.begin());
+        CHECK(message_of([&] { pool.submit(outputs.policy.data(), outputs.wdl.data()); }).find("probabilities") !=
+                  std::string::npos,
+              "");
+      }
+      pool.submit(good.policy.data(), good.wdl.data());
+    }
+    for (int slot = 0; slot < 6; ++slot)
+      CHECK(describe(search.search(slot)) == expected[static_cast<std::size_t>(slot)], "nothing happened to the trees");
+  }
+}
+
+// All mass on illegal actions, logits as large as floats: still priors.
+void extreme_logits_are_priors() {
+  Connect4 position;
+  for (int i = 0; i < 6; ++i) position.apply(3);
+  for (const float extreme : {0.0f, 1e30f, std::numeric_limits<float>::max()}) {
+    float logits[Connect4::columns] = {-extreme, -extreme, -extreme, extreme, -extreme, -extreme, -extreme};
+    ScoredActions<Connect4> scored;
+    score_with_logits(position, logits, 0, scored);
+    CHECK(scored.size() == 6, "the full column is not among them");
+    for (const ScoredAction& action : scored)
+      CHECK(std::abs(unpack_prior(action.prior) - 1.0f / 6) < 1e-3f, std::to_string(unpack_prior(action.prior)));
+    logits[0] = extreme;
+    score_with_logits(position, logits, 0, scored);
+    CHECK(scored[0].action == 0 && (extreme == 0.0f || unpack_prior(scored[0].prior) == 1.0f), "");
+  }
+}
+
+void given_up_searches_leave_the_pool_usable() {
+  const auto positions = some_positions(10);
+  SearchParams params;
+  params.simulations = 40;
+  for (const int halves : {1, 2}) {
+    const PoolConfig config{.slots = 10, .threads = 2, .leaves_per_tree = 1, .halves = halves, .cache_positions = 0};
+    const auto expected = search_all(positions, config, params);
+    PositionSearch<Connect4> search(config, params, Connect4{});
+    Pool<Connect4>& pool = search.pool();
+    HashNetwork<Connect4> network(pool);
+    for (int batches = 0; batches < 12; ++batches) {
+      search.begin(positions, false);
+      for (int i = 0; i < batches / 2; ++i) {
+        const Outputs outputs = network.evaluate(pool.collect());
+        pool.submit(outputs.policy.data(), outputs.wdl.data());
+      }
+      if (batches % 2 == 1) pool.collect();
+      if (batches % 3 == 0) {
+        pool.abandon();
+        CHECK(pool.collect().rows == 0, "every slot rests");
+        for (int slot = 0; slot < 10; ++slot) {
+          const auto& s = search.search(slot);
+          CHECK(s.stop_reason() != StopReason::none && s.root_node().in_flight == 0, "");
+          CHECK(s.root_position().is_legal(s.best_action()), "the best so far is legal");
+        }
+      }
+    }
+    search.begin(positions, false);
+    drain(pool, network);
+    for (int slot = 0; slot < 10; ++slot)
+      CHECK(describe(search.search(slot)) == expected[static_cast<std::size_t>(slot)], "as in a fresh pool");
+  }
+}
+
+void cancellation_is_quick() {
+  SearchParams endless;
+  endless.simulations = 0;
+  endless.milliseconds = 1e9;
+  SearchParams without_leaves = endless;
+  without_leaves.solver = false;
+  const auto cancelled_run = [](auto& search, const auto& position, auto&& run) {
+    const auto token = std::make_shared<CancelToken>();
+    search.pool().set_cancel_token(token);
+    search.begin(std::span(&position, 1), false);
+    Clock::time_point asked;
+    std::jthread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      asked = Clock::now();
+      token->cancel();
+    });
+    run(search.pool());
+    const auto returned = Clock::now();
+    other.join();
+    const double ms = std::chrono::duration<double, std::milli>(returned - asked).count();
+    CHECK(ms < 50, std::to_string(ms) + " ms");
+    CHECK(search.search(0).stop_reason() == StopReason::cancelled, "");
+    CHECK(position.is_legal(search.search(0).best_action()), "");
+  };
+  const auto natively = [](auto& pool) { CHECK(pool.run_natively(NativeEvaluator::rollout, 0), "every slot rests"); };
+  const auto in_batches = [](auto& pool) { drain(pool); };
+
+  PositionSearch<Connect4> native({.slots = 2}, endless, Connect4{});
+  cancelled_run(native, Connect4{}, natively);
+  for (const int halves : {1, 2}) {
+    PositionSearch<Connect4> batched({.slots = 2, .leaves_per_tree = 4, .halves = halves}, endless, Connect4{});
+    cancelled_run(batched, Connect4{}, in_batches);
+  }
+  // Every action ends the game: nothing is ever evaluated after the root.
+  const RandomGame one_ply = RandomGame::initial({1, 1, 0, 3});
+  PositionSearch<RandomGame> known({.slots = 2}, without_leaves, one_ply);
+  cancelled_run(known, one_ply, natively);
+  cancelled_run(known, one_ply, in_batches);
+}
+
+void slices_of_time_change_nothing() {
+  const auto positions = some_positions(5);
+  SearchParams params;
+  params.selection = Selection::uct;
+  params.simulations = 3000;
+  std::vector<std::string> expected;
+  for (const double slice : {0.0, 1.0}) {
+    PositionSearch<Connect4> search({.slots = 5, .threads = 2}, params, Connect4{});
+    search.begin(positions, false);
+    while (!search.pool().run_natively(NativeEvaluator::rollout, slice))
+      for (int slot = 0; slot < 5; ++slot) search.search(slot).statistics();
+    for (int slot = 0; slot < 5; ++slot) {
+      const std::string result = describe(search.search(slot));
+      if (slice == 0.0)
+        expected.push_back(result);
+      else
+        CHECK(result == expected[static_cast<std::size_t>(slot)], "slot " + std::to_string(slot));
+    }
+  }
+}
+
+void memory_limits_end_a_search() {
+  SearchParams params;
+  params.simulations = 1'000'000;
+  params.max_tree_bytes = 50'000;
+  const auto positions = some_positions(4);
+  PositionSearch<Connect4> search({.slots = 4, .threads = 2, .leaves_per_tree = 3}, params, Connect4{});
+  const auto check = [&] {
+    for (int slot = 0; slot < 4; ++slot) {
+      const auto& s = search.search(slot);
+      CHECK(s.root_node().known() || s.stop_reason() == StopReason::memory, "");
+      CHECK(s.tree_bytes() <= 50'000 && s.root_position().is_legal(s.best_action()), std::to_string(s.tree_bytes()));
+    }
+  };
+  search.begin(positions, false);
+  drain(search.pool());
+  check();
+  search.begin(positions, true);  // the trees are full already
+  drain(search.pool());
+  check();
+  search.begin(positions, false);
+  search.pool().run_natively(NativeEvaluator::uniform, 0);
+  check();
+}
+
+void reused_trees_keep_their_visits() {
+  SearchParams params;
+  params.simulations = 200;
+  PositionSearch<Connect4> search({.slots = 1}, params, Connect4{});
+  Connect4 position;
+  search.begin(std::span(&position, 1), true);
+  drain(search.pool());
+  search.begin(std::span(&position, 1), true);
+  drain(search.pool());
+  CHECK(search.search(0).root_node().visits == 401, "the same position again");
+  for (int plies = 1; plies <= 2; ++plies) {  // one ply on, two plies on
+    std::int32_t visits = 0;
+    for (int i = 0; i < plies; ++i) {
+      const Action action = i == 0 ? search.search(0).best_action() : search.search(0).principal_variation()[1];
+      position.apply(action);
+    }
+    if (plies == 1)
+      for (const ActionStatistics& row : search.search(0).statistics()) visits = std::max(visits, row.visits);
+    search.begin(std::span(&position, 1), true);
+    drain(search.pool());
+    CHECK(search.search(0).root_position() == position, "");
+    CHECK(search.search(0).root_node().visits > 201, "more than this search alone");
+    CHECK(plies == 2 || search.search(0).root_node().visits == visits + 200, "");
+  }
+  const Connect4 elsewhere = some_positions(3)[2];
+  search.begin(std::span(&elsewhere, 1), true);
+  drain(search.pool());
+  CHECK(search.search(0).root_position() == elsewhere && search.search(0).root_node().visits <= 201, "from nothing");
+}
+
+void pools_can_go_while_they_work() {
+  SearchParams params;
+  params.simulations = 100;
+  for (int round = 0; round < 20; ++round) {
+    PositionSearch<Connect4> search({.slots = 8, .threads = 2, .halves = 2}, params, Connect4{});
+    search.begin(some_positions(8), false);
+    if (round % 2 == 0) search.pool().collect();
+    SelfPlayParams selfplay;
+    selfplay.full.simulations = 20;
+    SelfPlay<Connect4> games({.slots = 8, .threads = 2, .halves = 2}, selfplay, Connect4{});
+    if (round % 3 == 0) games.pool().collect();
+  }
+}
+
+void impossible_configurations_are_refused() {
+  const PoolConfig config{.slots = 0, .threads = 0, .leaves_per_tree = 0, .halves = 3, .cache_positions = -1};
+  const std::string message = message_of([&] { config.validate(); });
+  for (const char* name : {"slots", "threads", "leaves_per_tree", "halves", "cache_positions"})
+    CHECK(message.find(name) != std::string::npos, message);
+  SearchParams params;
+  PositionSearch<Connect4> search({.slots = 2}, params, Connect4{});
+  CHECK(!message_of([&] { search.search(0); }).empty() && !message_of([&] { search.search(-1); }).empty(), "");
+  CHECK(message_of([&] { search.begin(some_positions(3), false); }).find("3 positions") != std::string::npos, "");
+}
+
+}  // namespace
+}  // namespace qizero
+
+int main() {
+  using namespace qizero;
+  return run_tests({{"results depend on position and seed only", results_depend_on_position_and_seed_only},
+                    {"several leaves per tree add up", several_leaves_per_tree_add_up},
+                    {"no evaluation is wasted", no_evaluation_is_wasted},
+                    {"cleared caches ask again", cleared_caches_ask_again},
+                    {"bad outputs leave the batch to be submitted", bad_outputs_leave_the_batch_to_be_submitted},
+                    {"extreme logits are priors", extreme_logits_are_priors},
+                    {"given-up searches leave the pool usable", given_up_searches_leave_the_pool_usable},
+                    {"cancellation is quick", cancellation_is_quick},
+                    {"slices of time change nothing", slices_of_time_change_nothing},
+                    {"memory limits end a search", memory_limits_end_a_search},
+                    {"reused trees keep their visits", reused_trees_keep_their_visits},
+                    {"pools can go while they work", pools_can_go_while_they_work},
+                    {"impossible configurations are refused", impossible_configurations_are_refused}});
+}

@@ -1,0 +1,58 @@
+// The team of threads: every item once, errors reach the caller, nobody is waited for in vain.
+#include "base/workers.h"
+
+#include <chrono>
+
+#include "check.h"
+
+namespace qizero {
+namespace {
+
+void every_item_is_done_once() {
+  for (const int threads : {1, 2, 4}) {
+    Workers workers(threads);
+    for (int round = 0; round < 500; ++round) {
+      const int count = round % 40;
+      std::vector<int> done(static_cast<std::size_t>(count), 0);
+      workers.for_each(count, [&](int i) { ++done[static_cast<std::size_t>(i)]; });
+      for (const int times : done) CHECK(times == 1, std::to_string(times));
+    }
+  }
+}
+
+void errors_reach_the_caller() {
+  for (const int threads : {1, 3}) {
+    Workers workers(threads);
+    for (int round = 0; round < 100; ++round) {
+      bool caught = false;
+      try {
+        workers.for_each(20, [&](int i) {
+          if (i == round % 20) throw std::runtime_error("item " + std::to_string(i));
+        });
+      } catch (const std::runtime_error& error) {
+        caught = error.what() == "item " + std::to_string(round % 20);
+      }
+      CHECK(caught, "round " + std::to_string(round));
+      std::atomic<int> done{0};
+      workers.for_each(20, [&](int) { ++done; });
+      CHECK(done == 20, "the team goes on after an error");
+    }
+  }
+}
+
+void teams_come_and_go() {
+  for (int round = 0; round < 100; ++round) {
+    Workers workers(3);
+    if (round % 2 == 0) workers.for_each(4, [](int) {});
+  }
+}
+
+}  // namespace
+}  // namespace qizero
+
+int main() {
+  using namespace qizero;
+  return run_tests({{"every item is done once", every_item_is_done_once},
+                    {"errors reach the caller", errors_reach_the_caller},
+                    {"teams come and go", teams_come_and_go}});
+}
