@@ -1,4 +1,4 @@
-"""Takes the screenshots of this folder: `qizero play --no-browser` in one terminal, this script and its URL in another."""
+"""Takes the screenshots of this folder of a running server: `python docs/screenshots/take.py URL`."""
 
 from __future__ import annotations
 
