@@ -22,7 +22,7 @@ DEFAULT_PORT = 8000
 SECONDS_WITHOUT_VISITORS = 60.0  # after the end of its input, a server that is to end with it waits so long
 
 
-class PageMissingError(RuntimeError):
+class PageMissingError(FileNotFoundError):
     """The page was not built."""
 
 
