@@ -3,6 +3,7 @@
 
 namespace nb = nanobind;
 
+void bind_connect4_solver(nb::module_& module);
 void bind_games(nb::module_& module);
 void bind_search(nb::module_& module);
 
@@ -10,4 +11,5 @@ NB_MODULE(_core, module) {
   module.doc() = "The C++ core of qizero.";
   bind_games(module);
   bind_search(module);
+  bind_connect4_solver(module);
 }

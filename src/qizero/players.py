@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qizero.analysis import Analysis
 from qizero.evaluator import Evaluator, make_evaluator
 from qizero.games import Game, State
 from qizero.search import CancelToken, PoolConfig, PositionSearch, SearchParams, SearchResult, make_search, search_states
@@ -28,24 +29,6 @@ __all__ = ["Analysis", "CancelToken", "Player", "PlayerSpecError", "make_player"
 
 class PlayerSpecError(ValueError):
     """A player spec that cannot be; the message says what is wrong and what is allowed."""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What a player thinks of a position, from the mover's side; arrays are [num_actions]."""
-
-    action: int
-    value: float  # -1 … 1
-    wdl: tuple[float, float, float]
-    policy: NDArray[np.float32]  # sums to 1 over the legal actions
-    prior: NDArray[np.float32]  # before searching
-    visits: NDArray[np.int32]
-    q: NDArray[np.float32]  # not a number where nothing is known
-    pv: list[int]
-    proven: int | None  # 1, 0, -1: proven win, draw, loss; None: not proven
-    distance: int | None  # plies to the end, if proven
-    simulations: int  # nodes for alpha-beta
-    depth: int | None  # alpha-beta only
 
 
 class Player(Protocol):
