@@ -3,6 +3,7 @@
 
 namespace nb = nanobind;
 
+void bind_alphabeta(nb::module_& module);
 void bind_connect4_solver(nb::module_& module);
 void bind_games(nb::module_& module);
 void bind_search(nb::module_& module);
@@ -11,5 +12,6 @@ NB_MODULE(_core, module) {
   module.doc() = "The C++ core of qizero.";
   bind_games(module);
   bind_search(module);
+  bind_alphabeta(module);
   bind_connect4_solver(module);
 }

@@ -81,6 +81,17 @@ class Connect4 {
       result |= (stones >> (column * bits_per_column) & column_bits(0)) << ((columns - 1 - column) * bits_per_column);
     return result;
   }
+  // Empty cells, whether a stone can land there yet or not, that complete a four of `stones`.
+  static constexpr std::uint64_t completing_cells(std::uint64_t stones, std::uint64_t occupied) {
+    std::uint64_t cells = stones << 1 & stones << 2 & stones << 3;
+    for (const int step : {bits_per_column, bits_per_column - 1, bits_per_column + 1}) {
+      const std::uint64_t two_below = stones << step & stones << 2 * step;
+      const std::uint64_t two_above = stones >> step & stones >> 2 * step;
+      cells |= two_below & (stones << 3 * step | stones >> step);
+      cells |= two_above & (stones >> 3 * step | stones << step);
+    }
+    return cells & (playable ^ occupied);
+  }
   std::uint64_t stones_of_mover() const { return mover_; }
   std::uint64_t occupied() const { return occupied_; }
   int ply() const { return ply_; }

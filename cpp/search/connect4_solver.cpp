@@ -21,18 +21,6 @@ constexpr std::size_t column_of(int bit) { return static_cast<std::size_t>(bit /
 
 std::uint64_t landing_cells(std::uint64_t occupied) { return (occupied + Connect4::bottom_row) & Connect4::playable; }
 
-// Empty cells, whether a stone can land there yet or not, that complete a four of `stones`.
-std::uint64_t completing_cells(std::uint64_t stones, std::uint64_t occupied) {
-  std::uint64_t cells_found = stones << vertical & stones << 2 * vertical & stones << 3 * vertical;
-  for (const int step : {horizontal, horizontal - 1, horizontal + 1}) {
-    const std::uint64_t two_below = stones << step & stones << 2 * step;
-    const std::uint64_t two_above = stones >> step & stones >> 2 * step;
-    cells_found |= two_below & (stones << 3 * step | stones >> step);
-    cells_found |= two_above & (stones >> 3 * step | stones << step);
-  }
-  return cells_found & (Connect4::playable ^ occupied);
-}
-
 bool has_four(std::uint64_t stones) {
   std::uint64_t found = 0;
   for (const int step : {vertical, horizontal - 1, horizontal, horizontal + 1}) {
@@ -106,7 +94,7 @@ Connect4Scores Connect4Solver::scores(const Connect4& position, const CancelToke
   const std::uint64_t nodes_before = nodes_;
   Connect4Scores result;
   const Node node{position.stones_of_mover(), position.occupied(), position.ply()};
-  const std::uint64_t wins = completing_cells(node.mover, node.occupied);
+  const std::uint64_t wins = Connect4::completing_cells(node.mover, node.occupied);
   try {
     const int best = solve(node, -cells, cells);
     for (const int column : columns_from_centre) {
@@ -130,7 +118,8 @@ Connect4Scores Connect4Solver::scores(const Connect4& position, const CancelToke
 
 // The exact score of a position that is not over and whose score lies in [lower, upper].
 int Connect4Solver::solve(const Node& node, int lower, int upper) {
-  if (completing_cells(node.mover, node.occupied) & landing_cells(node.occupied)) return score_of_win_now(node.ply);
+  if (Connect4::completing_cells(node.mover, node.occupied) & landing_cells(node.occupied))
+    return score_of_win_now(node.ply);
   if (node.ply == cells - 1) return 0;
   lower = std::max(lower, score_of_loss_next(node.ply));
   upper = std::min(upper, score_of_win_now(node.ply + 2));
@@ -159,7 +148,7 @@ std::vector<int> Connect4Solver::best_line(Node node, int score) {
   const int last_ply = node.ply < Connect4Book::stones ? Connect4Book::stones : cells;
   for (; node.ply < last_ply; score = -score) {
     const std::uint64_t landing = landing_cells(node.occupied);
-    if (const std::uint64_t wins = landing & completing_cells(node.mover, node.occupied); wins != 0) {
+    if (const std::uint64_t wins = landing & Connect4::completing_cells(node.mover, node.occupied); wins != 0) {
       line.push_back(static_cast<int>(column_of(std::countr_zero(wins))));
       return line;
     }
@@ -168,7 +157,8 @@ std::vector<int> Connect4Solver::best_line(Node node, int score) {
       const std::uint64_t move = landing & Connect4::column_bits(column);
       if (move == 0) continue;
       const Node child{opponent, node.occupied | move, node.ply + 1};
-      const bool loses_next = (landing_cells(child.occupied) & completing_cells(opponent, child.occupied)) != 0;
+      const bool loses_next =
+          (landing_cells(child.occupied) & Connect4::completing_cells(opponent, child.occupied)) != 0;
       const bool good = loses_next               ? score == score_of_loss_next(node.ply)
                         : child.ply >= cells - 1 ? score == 0
                                                  : search(child, -score) <= -score;
@@ -187,7 +177,7 @@ int Connect4Solver::search(const Node& node, int alpha) {
   const auto [mover, occupied, ply] = node;
   const std::uint64_t opponent = occupied ^ mover;
 
-  const std::uint64_t dangers = completing_cells(opponent, occupied);
+  const std::uint64_t dangers = Connect4::completing_cells(opponent, occupied);
   std::uint64_t moves = landing_cells(occupied);
   if (const std::uint64_t forced = moves & dangers; forced != 0) {
     if (forced & (forced - 1)) return score_of_loss_next(ply);
@@ -227,7 +217,7 @@ int Connect4Solver::search(const Node& node, int alpha) {
   OrderedMoves ordered;
   for (int i = Connect4::columns - 1; i >= 0; --i) {
     const std::uint64_t move = moves & Connect4::column_bits(columns_from_centre[static_cast<std::size_t>(i)]);
-    if (move != 0) ordered.insert(move, std::popcount(completing_cells(mover | move, occupied)));
+    if (move != 0) ordered.insert(move, std::popcount(Connect4::completing_cells(mover | move, occupied)));
   }
   for (int i = ordered.size - 1; i >= 0; --i) {
     const std::uint64_t child_key = child_keys[column_of(std::countr_zero(ordered.moves[i]))];

@@ -37,18 +37,18 @@ void equals_plain_negamax() {
   for (int i = 0; i < 600; ++i) {
     const Connect4 position = random_position(32 + i % 10, rng);
     const Connect4Scores scores = solver.scores(position);
-    QIZERO_CHECK(scores.complete, i);
-    QIZERO_CHECK(solver.score(position) == plain_score(position), i);
+    CHECK(scores.complete, "position " + std::to_string(i));
+    CHECK(solver.score(position) == plain_score(position), "position " + std::to_string(i));
     for (int column = 0; column < Connect4::columns; ++column) {
       const auto& score = scores.columns[static_cast<std::size_t>(column)];
-      QIZERO_CHECK(score.has_value() == position.is_legal(static_cast<Action>(column)), i);
+      CHECK(score.has_value() == position.is_legal(static_cast<Action>(column)), "position " + std::to_string(i));
       if (!score) continue;
       Connect4 next = position;
       next.apply(static_cast<Action>(column));
       const int expected = next.outcome() == Outcome::ongoing ? -plain_score(next)
                            : next.outcome() == Outcome::draw  ? 0
                                                               : 22 - (next.ply() + 1) / 2;
-      QIZERO_CHECK(*score == expected, i);
+      CHECK(*score == expected, "position " + std::to_string(i));
     }
   }
 }
@@ -57,9 +57,9 @@ void a_cancelled_search_stops() {
   Connect4Solver solver(std::make_shared<const Connect4Book>(), 16);
   CancelToken cancel;
   cancel.cancel();
-  QIZERO_CHECK(!solver.score(Connect4(), &cancel).has_value(), "score");
+  CHECK(!solver.score(Connect4(), &cancel).has_value(), "score");
   const Connect4Scores scores = solver.scores(Connect4(), &cancel);
-  QIZERO_CHECK(!scores.complete && scores.line.empty(), "scores");
+  CHECK(!scores.complete && scores.line.empty(), "scores");
 }
 
 void the_table_returns_what_it_stored() {
@@ -72,16 +72,16 @@ void the_table_returns_what_it_stored() {
     table.store(key, {lower, upper}, rng.below(1'000'000) + 1);
     Connect4Table::Bounds bounds{};
     kept += table.find(key, bounds) && bounds.lower == lower && bounds.upper == upper;
-    QIZERO_CHECK(!table.find(rng.next() >> 15, bounds), "a position that was never stored is found");
+    CHECK(!table.find(rng.next() >> 15, bounds), "a position that was never stored is found");
   }
-  QIZERO_CHECK(kept == 100'000, kept);
+  CHECK(kept == 100'000, std::to_string(kept));
 }
 
 }  // namespace
 }  // namespace qizero
 
 int main() {
-  qizero::equals_plain_negamax();
-  qizero::a_cancelled_search_stops();
-  qizero::the_table_returns_what_it_stored();
+  return qizero::run_tests({{"equals plain negamax", qizero::equals_plain_negamax},
+                            {"a cancelled search stops", qizero::a_cancelled_search_stops},
+                            {"the table returns what it stored", qizero::the_table_returns_what_it_stored}});
 }

@@ -18,9 +18,10 @@ from qizero._core import (
     State,
     connect4_distance,
 )
+from qizero.alphabeta import AlphaBetaPlayer
 from qizero.analysis import Analysis
 
-__all__ = ["PerfectConnect4", "connect4_book"]
+__all__ = ["PerfectConnect4", "connect4_book", "perfect_player"]
 
 
 @lru_cache(maxsize=1)
@@ -83,3 +84,12 @@ class PerfectConnect4:
         if on_progress is not None:
             on_progress(analysis)
         return analysis
+
+
+def perfect_player(game: Game, name: str = "perfect") -> PerfectConnect4 | AlphaBetaPlayer:
+    """The perfect player of a solved game: tic-tac-toe is searched to its end, Connect 4 has a solver."""
+    if game.name == "connect4":
+        return PerfectConnect4(game, name)
+    if game.name == "tictactoe":
+        return AlphaBetaPlayer(name, game, depth=game.max_game_length, table_megabytes=1)
+    raise InvalidInputError(f"there is no perfect player of {game}; there are those of connect4 and tictactoe")
