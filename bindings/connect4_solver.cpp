@@ -1,5 +1,5 @@
 // The exact solver of Connect 4.
-#include "search/connect4_solver.h"
+#include "classical/connect4_solver.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

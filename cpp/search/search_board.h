@@ -1,6 +1,6 @@
 // What alpha-beta searches: one board with play and undo, which also evaluates positions and proposes actions.
 //
-// A game gets a board by specialising Boards<G> in cpp/evaluation/<game>.h; one without that file is searched by the
+// A game gets a board by specialising Boards<G> in cpp/classical/<game>.h; one without that file is searched by the
 // rules alone.
 #pragma once
 

@@ -3,7 +3,10 @@
 
 #include <vector>
 
-#include "evaluation/connect4.h"
+#include "classical/connect4.h"
+#include "games/gomoku.h"
+#include "games/liuzhou.h"
+#include "games/othello.h"
 #include "games/tictactoe.h"
 #include "search/search_board.h"
 
@@ -19,6 +22,14 @@ struct TestedPositions {
 template <Game G>
 TestedPositions tested_positions() {
   return {{default_options<G>()}, 1500, 40, 3000};
+}
+template <>
+inline TestedPositions tested_positions<Gomoku>() {
+  return {{{15, Gomoku::freestyle}, {9, Gomoku::standard}, {15, Gomoku::renju}}, 700, 40, 3000};
+}
+template <>
+inline TestedPositions tested_positions<Liuzhou>() {
+  return {{{1, 200, 0}, {4, 144, 36}}, 1000, 100, 3000};
 }
 template <>
 inline TestedPositions tested_positions<TicTacToe>() {

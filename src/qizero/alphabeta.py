@@ -53,7 +53,8 @@ class AlphaBetaPlayer:
         analysis = self.analyze(state, cancel=cancel)
         if self._temperature <= 0 or analysis.proven is not None:
             return analysis.action
-        return int(self._rng.choice(self._num_actions, p=analysis.policy.astype(np.float64) / analysis.policy.sum()))
+        weights = analysis.policy.astype(np.float64)
+        return int(self._rng.choice(self._num_actions, p=weights / weights.sum()))
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
         return [self.choose(state) for state in states]

@@ -1,4 +1,4 @@
-#include "search/connect4_solver.h"
+#include "classical/connect4_solver.h"
 
 #include <algorithm>
 #include <bit>

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/cancel_token.h"
+#include "classical/connect4_book.h"
+#include "classical/connect4_table.h"
 #include "games/connect4.h"
-#include "search/connect4_book.h"
-#include "search/connect4_table.h"
 
 namespace qizero {
 

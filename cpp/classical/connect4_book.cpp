@@ -1,4 +1,4 @@
-#include "search/connect4_book.h"
+#include "classical/connect4_book.h"
 
 #include <algorithm>
 #include <fstream>
