@@ -3,6 +3,8 @@
 
 namespace nb = nanobind;
 
+void bind_alphabeta(nb::module_& module);
+void bind_connect4_solver(nb::module_& module);
 void bind_games(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_search(nb::module_& module);
@@ -12,4 +14,6 @@ NB_MODULE(_core, module) {
   bind_games(module);
   bind_search(module);
   bind_network(module);
+  bind_alphabeta(module);
+  bind_connect4_solver(module);
 }

@@ -1,4 +1,4 @@
-"""Dependencies of the C++ code point one way: base < games < network < search < selfplay < erased."""
+"""Dependencies of the C++ code point one way: base < games < network < search < classical < selfplay < erased."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("base", "games", "network", "search", "selfplay", "erased", "tests")
+LAYERS = ("base", "games", "network", "search", "classical", "selfplay", "erased", "tests")
 SOURCE_SUFFIXES = {".h", ".cpp", ".in"}
 
 

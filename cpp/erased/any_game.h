@@ -17,6 +17,7 @@
 
 namespace qizero {
 
+class AnyAlphaBeta;
 class AnyPositionSearch;
 class AnySelfPlay;
 class RecordLayout;
@@ -92,6 +93,8 @@ class AnyGame : public std::enable_shared_from_this<AnyGame> {
   virtual std::unique_ptr<AnyPositionSearch> new_search(const PoolConfig& config, const SearchParams& params) const = 0;
   virtual std::unique_ptr<AnySelfPlay> new_selfplay(const PoolConfig& config, const SelfPlayParams& params) const = 0;
   virtual RecordLayout record_layout() const = 0;
+  // Alpha-beta (erased/any_alphabeta.h); `evaluation` is one of the game's boards, "" the default. Throws InvalidInput.
+  virtual std::unique_ptr<AnyAlphaBeta> new_alphabeta(std::string_view evaluation, int table_megabytes) const = 0;
 
   // Plays `games` uniformly random games from the initial position on the calling thread.
   virtual RolloutResult play_random_games(std::int64_t games, std::uint64_t seed) const = 0;

@@ -207,6 +207,7 @@ class GameImpl final : public AnyGame {
   std::unique_ptr<AnyPositionSearch> new_search(const PoolConfig& config, const SearchParams& params) const override;
   std::unique_ptr<AnySelfPlay> new_selfplay(const PoolConfig& config, const SelfPlayParams& params) const override;
   RecordLayout record_layout() const override;
+  std::unique_ptr<AnyAlphaBeta> new_alphabeta(std::string_view evaluation, int table_megabytes) const override;
 
   RolloutResult play_random_games(std::int64_t games, std::uint64_t seed) const override {
     RolloutResult result;

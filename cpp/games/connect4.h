@@ -76,6 +76,35 @@ class Connect4 {
 
   std::uint64_t hash() const { return hash_combine(occupied_, mover_); }
 
+  // Bitboards, for searches that know this game.
+  static constexpr int bits_per_column = rows + 1;
+  static constexpr int cell_bit(int row, int column) { return column * bits_per_column + (rows - 1 - row); }
+  static constexpr std::uint64_t bottom_row = 0x0000'0408'1020'4081;  // bits 0, 7, 14, … 42
+  static constexpr std::uint64_t playable = bottom_row * ((1 << rows) - 1);
+  static constexpr std::uint64_t column_bits(int column) {
+    return std::uint64_t{(1 << rows) - 1} << (column * bits_per_column);
+  }
+  static constexpr std::uint64_t mirrored(std::uint64_t stones) {
+    std::uint64_t result = 0;
+    for (int column = 0; column < columns; ++column)
+      result |= (stones >> (column * bits_per_column) & column_bits(0)) << ((columns - 1 - column) * bits_per_column);
+    return result;
+  }
+  // Empty cells, whether a stone can land there yet or not, that complete a four of `stones`.
+  static constexpr std::uint64_t completing_cells(std::uint64_t stones, std::uint64_t occupied) {
+    std::uint64_t cells = stones << 1 & stones << 2 & stones << 3;
+    for (const int step : {bits_per_column, bits_per_column - 1, bits_per_column + 1}) {
+      const std::uint64_t two_below = stones << step & stones << 2 * step;
+      const std::uint64_t two_above = stones >> step & stones >> 2 * step;
+      cells |= two_below & (stones << 3 * step | stones >> step);
+      cells |= two_above & (stones >> 3 * step | stones << step);
+    }
+    return cells & (playable ^ occupied);
+  }
+  std::uint64_t stones_of_mover() const { return mover_; }
+  std::uint64_t occupied() const { return occupied_; }
+  int ply() const { return ply_; }
+
   void encode(float* planes) const {
     const std::uint64_t opponent = occupied_ ^ mover_;
     for (int row = 0; row < rows; ++row)
@@ -158,15 +187,7 @@ class Connect4 {
 
  private:
   static constexpr BoardShape shape{rows, columns};
-  static constexpr int bits_per_column = rows + 1;
-
-  static constexpr int cell_bit(int row, int column) { return column * bits_per_column + (rows - 1 - row); }
   static constexpr std::uint64_t bottom_bit(int column) { return std::uint64_t{1} << (column * bits_per_column); }
-  static constexpr std::uint64_t column_bits(int column) {
-    return std::uint64_t{(1 << rows) - 1} << (column * bits_per_column);
-  }
-  static constexpr std::uint64_t bottom_row = 0x0000'0408'1020'4081;  // bits 0, 7, 14, … 42
-  static constexpr std::uint64_t playable = bottom_row * ((1 << rows) - 1);
 
   // The cell that a stone would fall to, one bit per column that is not full; none when the game is over.
   std::uint64_t landing_bits() const { return outcome_ == Outcome::ongoing ? (occupied_ + bottom_row) & playable : 0; }
@@ -184,12 +205,6 @@ class Connect4 {
     bool found = false;
     for_each_bit(tops, [&](int bit) { found |= !has_four(stones & ~(std::uint64_t{1} << bit)); });
     return found;
-  }
-  static std::uint64_t mirrored(std::uint64_t stones) {
-    std::uint64_t result = 0;
-    for (int column = 0; column < columns; ++column)
-      result |= (stones >> (column * bits_per_column) & column_bits(0)) << ((columns - 1 - column) * bits_per_column);
-    return result;
   }
 
   std::uint64_t mover_ = 0;     // stones of the side to move

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cancel_token.h"
 #include "base/workers.h"
 #include "search/evaluate.h"
 #include "search/evaluation_cache.h"
@@ -74,16 +75,6 @@ struct PoolCounters {
     duplicates += other.duplicates;
     return *this;
   }
-};
-
-// By which any thread tells a running search to stop.
-class CancelToken {
- public:
-  void cancel() { flag_.store(true, std::memory_order_relaxed); }
-  bool cancelled() const { return flag_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> flag_{false};
 };
 
 template <Game G>

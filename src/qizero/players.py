@@ -19,8 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from qizero.alphabeta import AlphaBetaPlayer
+from qizero.analysis import Analysis
 from qizero.evaluator import Evaluator, make_evaluator
-from qizero.games import Game, State
+from qizero.games import Game, InvalidInputError, State
+from qizero.perfect import perfect_player
 from qizero.search import (
     CancelToken,
     PoolConfig,
@@ -36,24 +39,6 @@ __all__ = ["Analysis", "CancelToken", "Player", "PlayerSpecError", "make_player"
 
 class PlayerSpecError(ValueError):
     """A player spec that cannot be; the message says what is wrong and what is allowed."""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What a player thinks of a position, from the mover's side; arrays are [num_actions]."""
-
-    action: int
-    value: float  # -1 … 1
-    wdl: tuple[float, float, float]
-    policy: NDArray[np.float32]  # sums to 1 over the legal actions
-    prior: NDArray[np.float32]  # before searching
-    visits: NDArray[np.int32]
-    q: NDArray[np.float32]  # not a number where nothing is known
-    pv: list[int]
-    proven: int | None  # 1, 0, -1: proven win, draw, loss; None: not proven
-    distance: int | None  # plies to the end, if proven
-    simulations: int  # nodes for alpha-beta
-    depth: int | None  # alpha-beta only
 
 
 class Player(Protocol):
@@ -326,6 +311,30 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
     )
 
 
+def make_alphabeta(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> Player:
+    try:
+        return AlphaBetaPlayer(
+            spec,
+            game,
+            depth=options.get("depth"),
+            nodes=options.get("nodes"),
+            milliseconds=options.get("ms"),
+            evaluation=options.get("eval", ""),
+            temperature=options.get("temperature", 0.0),
+            table_megabytes=options.get("table", 32),
+            seed=seed,
+        )
+    except InvalidInputError as error:
+        raise PlayerSpecError(f"player {spec!r}: {error}") from None
+
+
+def make_perfect(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> Player:
+    try:
+        return perfect_player(game, spec)
+    except InvalidInputError as error:
+        raise PlayerSpecError(f"player {spec!r}: {error}") from None
+
+
 def shipped_net(game: Game) -> Path:
     path = Path(__file__).parent / "models" / f"{game.name}.onnx"
     if not path.exists():
@@ -357,6 +366,18 @@ KINDS: dict[str, Kind] = {
         },
         make_zero,
     ),
+    "alphabeta": Kind(
+        {
+            "depth": whole(1, 100),
+            "nodes": whole(1, 1_000_000_000_000),
+            "ms": number(1, 1e7),
+            "eval": str,
+            "temperature": number(0, 100),
+            "table": whole(1, 65536),
+        },
+        make_alphabeta,
+    ),
+    "perfect": Kind({}, make_perfect),
 }
 
 

@@ -1,0 +1,172 @@
+"""Correctness and speed of the Connect 4 solver.
+
+    python benchmarks/connect4_solver.py --pons DIR       # Pascal Pons' sets Test_L*_R* in DIR
+    python benchmarks/connect4_solver.py --random 2000    # random positions, their stones spread over 0 .. 41
+    python benchmarks/connect4_solver.py --uci            # Tromp's 67 557 positions of 8 stones: win 44 473, loss 16 635
+
+Every position is solved for all of its columns, with one table kept between positions as in play. `--json FILE` writes
+the figures; the exit code is 1 if a score is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import qizero
+from qizero import State
+from qizero._core import Connect4Solver
+from qizero.perfect import connect4_book
+
+GAME = qizero.load_game("connect4")
+
+
+def play(columns: str) -> State:
+    state = GAME.new_initial_state()
+    for column in columns:
+        state.apply_action(int(column) - 1)
+    return state
+
+
+def measure(solver: Connect4Solver, positions: Iterable[tuple[State, int | None]]) -> dict[str, float | int]:
+    """Solves all columns of each position; counts scores that differ from the expected ones (None: none expected)."""
+    seconds: list[float] = []
+    errors = nodes = 0
+    for state, expected in positions:
+        start = time.perf_counter()
+        scores, _, _, searched = solver.scores(state)
+        seconds.append(time.perf_counter() - start)
+        nodes += searched
+        errors += expected is not None and max(s for s in scores if s is not None) != expected
+    seconds.sort()
+    return {
+        "positions": len(seconds),
+        "errors": errors,
+        "mean_s": sum(seconds) / len(seconds),
+        "p99_s": seconds[int(0.99 * (len(seconds) - 1))],
+        "worst_s": seconds[-1],
+        "within_1_s": sum(s < 1 for s in seconds) / len(seconds),
+        "nodes_per_s": nodes / sum(seconds),
+    }
+
+
+def pons_positions(path: Path) -> Iterable[tuple[State, int]]:
+    for line in path.read_text().splitlines():
+        if line.strip():
+            columns, score = line.split()
+            yield play(columns), int(score)
+
+
+def random_positions(count: int, seed: int) -> Iterable[tuple[State, None]]:
+    rng = random.Random(seed)
+    found = 0
+    while found < count:
+        state = GAME.new_initial_state()
+        for _ in range(found % 42):
+            if not state.is_terminal():
+                state.apply_action(rng.choice(state.legal_actions()))
+        if not state.is_terminal():
+            found += 1
+            yield state, None
+
+
+def uci_positions() -> list[State]:
+    """Positions of 8 stones, mirrored ones merged, in which neither side could complete a four with one stone."""
+
+    def wins_at_once(board: State, player: int) -> bool:
+        cells = board.board()
+        for column in range(7):
+            rows = [row for row in range(6) if cells[row, column] == 0]
+            if not rows:
+                continue
+            row = max(rows)
+            for step_row, step_column in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                length = 1
+                for direction in (1, -1):
+                    r, c = row + direction * step_row, column + direction * step_column
+                    while 0 <= r < 6 and 0 <= c < 7 and cells[r, c] == player:
+                        length += 1
+                        r, c = r + direction * step_row, c + direction * step_column
+                if length >= 4:
+                    return True
+        return False
+
+    layer = {"": GAME.new_initial_state()}
+    for _ in range(8):
+        following: dict[str, State] = {}
+        for state in layer.values():
+            for action in state.legal_actions():
+                child = state.clone()
+                child.apply_action(action)
+                key = min(child.position_text(), child.transformed(1).position_text())
+                if key not in following and not child.is_terminal():
+                    following[key] = child
+        layer = following
+    return [s for s in layer.values() if not wins_at_once(s, 1) and not wins_at_once(s, -1)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pons", type=Path, metavar="DIR")
+    parser.add_argument("--random", type=int, metavar="N")
+    parser.add_argument("--uci", action="store_true")
+    parser.add_argument("--limit", type=int, default=None, help="positions of each Pons set")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+
+    start = time.perf_counter()
+    solver = Connect4Solver(connect4_book())
+    results: dict[str, object] = {
+        "start_up_s": time.perf_counter() - start,
+        "cpu": platform.processor(),
+        "python": platform.python_version(),
+        "seed": arguments.seed,
+    }
+    errors = 0
+    if arguments.pons:
+        paths = sorted(arguments.pons.glob("Test_L*_R*"))
+        if not paths:
+            parser.error(f"{arguments.pons} holds no file Test_L*_R*")
+        for path in paths:
+            positions = list(pons_positions(path))[: arguments.limit]
+            results[path.name] = row = measure(solver, positions)
+            errors += int(row["errors"])
+            print(path.name, row, file=sys.stderr)
+    if arguments.random:
+        results["random"] = row = measure(solver, random_positions(arguments.random, arguments.seed))
+        print("random", row, file=sys.stderr)
+    if arguments.uci:
+        counts = {1: 0, 0: 0, -1: 0}
+        positions8 = uci_positions()
+        for state in positions8:
+            score = solver.score(state)
+            assert score is not None
+            counts[(score > 0) - (score < 0)] += 1
+        row = {
+            "positions": len(positions8),
+            "wins": counts[1],
+            "losses": counts[-1],
+            "draws": counts[0],
+        }
+        errors += row != {
+            "positions": 67557,
+            "wins": 44473,
+            "losses": 16635,
+            "draws": 6449,
+        }
+        results["uci"] = row
+        print("uci", row, file=sys.stderr)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

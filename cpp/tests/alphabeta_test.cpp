@@ -1,0 +1,134 @@
+// Alpha-beta against plain minimax over the same candidates and evaluation, for every game and every board of it.
+#include "search/alphabeta.h"
+
+#include "check.h"
+#include "games/catalog.h"
+#include "tested_boards.h"
+
+namespace qizero {
+namespace {
+
+// By the definition: the best of the children, turned when the mover changes.
+template <Game G, class Board>
+int minimax(Board& board, int depth, int ply) {
+  const int mover = board.to_move();
+  if (board.outcome() != Outcome::ongoing)
+    return (mover == 0 ? 1 : -1) * value_for_player0(board.outcome()) * (win_score - ply);
+  if (depth == 0 || ply == max_search_ply) {
+    const int score = board.evaluate();
+    return is_win(score) ? score - ply : is_loss(score) ? score + ply : score;
+  }
+  if constexpr (HasForcedWins<Board>)
+    if (const int plies = ply == 0 ? 0 : board.forced_win(); plies > 0) return win_score - ply - plies;
+  Candidates<G> candidates;
+  board.candidates(candidates, depth);
+  int best = -win_score;
+  bool forced = false;
+  if constexpr (ExtendsForcedActions<Board>) forced = candidates.size() == 1;
+  for (const Candidate& candidate : candidates) {
+    board.play(candidate.action);
+    const int score = minimax<G>(board, forced ? depth : depth - 1, ply + 1);
+    best = std::max(best, board.to_move() == mover ? score : -score);
+    board.undo();
+  }
+  return best;
+}
+
+template <Game G>
+G random_position(const OptionValues& options, int plies, Rng& rng) {
+  for (;;) {
+    G position = G::initial(options);
+    for (int i = 0; i < plies && position.outcome() == Outcome::ongoing; ++i)
+      position.apply(random_action(position, rng));
+    if (position.outcome() == Outcome::ongoing) return position;
+  }
+}
+
+template <Game G, class Board>
+void check_board(const OptionValues& options, int positions, int longest_opening, int most_leaves) {
+  Rng rng(11);
+  Board board;
+  for (int i = 0; i < positions; ++i) {
+    const G position =
+        random_position<G>(options, static_cast<int>(rng.below(static_cast<std::uint32_t>(longest_opening + 1))), rng);
+    const std::string where =
+        std::string(G::info.id) + " " + std::string(Board::name) + ", position " + std::to_string(i);
+    board.set(position);
+    Candidates<G> candidates;
+    board.candidates(candidates, 1);
+    int depth = 1;
+    for (int leaves = candidates.size(); depth < 6 && leaves * std::max(candidates.size(), 2) <= most_leaves; ++depth)
+      leaves *= std::max(candidates.size(), 2);
+    const int expected = minimax<G>(board, depth, 0);
+
+    AlphaBeta<G, Board> search(1);
+    search.begin(position, {.depth = depth}, nullptr);
+    while (search.deepen()) continue;
+    const AlphaBetaResult& result = search.result();
+    CHECK(result.depth == depth || result.proven.has_value(), where);
+    CHECK(result.score == expected, where + ", depth " + std::to_string(depth) + ": " + std::to_string(result.score) +
+                                        ", but minimax " + std::to_string(expected));
+    CHECK(position.is_legal(result.action), where);
+    CHECK(!result.line.empty() && result.line[0] == result.action, where);
+
+    board.set(position);
+    const int mover = board.to_move();
+    board.play(result.action);
+    bool forced = false;
+    if constexpr (ExtendsForcedActions<Board>) forced = candidates.size() == 1;
+    const int child = minimax<G>(board, forced ? depth : depth - 1, 1);
+    CHECK((board.to_move() == mover ? child : -child) == expected, where + ": the action has another value");
+
+    AlphaBeta<G, Board> wide(1);
+    wide.begin(position, {.depth = depth, .margin = 2 * win_score}, nullptr);
+    while (wide.deepen()) continue;
+    CHECK(wide.result().score == expected, where + ": with a margin");
+    const int reached = wide.result().depth;  // less than `depth` if the value was proven before
+    for (const auto& row : wide.result().root) {
+      CHECK(row.exact, where);
+      board.set(position);
+      board.play(row.action);
+      const int value = minimax<G>(board, forced ? reached : reached - 1, 1);
+      CHECK((board.to_move() == mover ? value : -value) == row.score, where + ": a root score");
+    }
+  }
+}
+
+template <Game G>
+void check_game() {
+  const TestedPositions tested = tested_positions<G>();
+  for (const OptionValues& options : tested.options)
+    [&]<class... Board>(const std::tuple<Board...>*) {
+      (check_board<G, Board>(options, tested.positions, tested.longest_opening, tested.most_leaves), ...);
+    }(static_cast<const typename Boards<G>::type*>(nullptr));
+}
+
+void limits_are_kept() {
+  using Board = PositionBoard<Connect4, Connect4Threats>;
+  AlphaBeta<Connect4, Board> search(1);
+  search.begin(Connect4(), {.nodes = 5000}, nullptr);
+  while (search.deepen()) continue;
+  CHECK(search.result().nodes <= 5001 && search.result().depth >= 3, std::to_string(search.result().nodes));
+
+  CancelToken cancel;
+  cancel.cancel();
+  search.begin(Connect4(), {}, &cancel);
+  CHECK(!search.deepen() || !search.deepen(), "cancelled");
+  CHECK(search.result().nodes < 1000 && Connect4().is_legal(search.result().action), "cancelled");
+}
+
+void tictactoe_is_a_proven_draw() {
+  AlphaBeta<TicTacToe, PositionBoard<TicTacToe, OutcomeOnly>> search(1);
+  search.begin(TicTacToe::initial({}), {}, nullptr);
+  while (search.deepen()) continue;
+  CHECK(search.result().proven == 0 && search.result().depth == 9, std::to_string(search.result().depth));
+}
+
+}  // namespace
+}  // namespace qizero
+
+#define QIZERO_TEST_GAME(id, Type) {"alpha-beta equals minimax: " #id, qizero::check_game<qizero::Type>},
+int main() {
+  return qizero::run_tests({QIZERO_CATALOG(QIZERO_TEST_GAME){"limits are kept", qizero::limits_are_kept},
+                            {"tic-tac-toe is a proven draw", qizero::tictactoe_is_a_proven_draw}});
+}

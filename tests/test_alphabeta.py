@@ -1,0 +1,149 @@
+"""The alpha-beta player: limits, cancellation, what it reports, and that it plays well. Its values are checked against
+plain minimax in cpp/tests/alphabeta_test.cpp."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import qizero
+from qizero import Game, State
+from qizero._core import CancelToken
+from qizero.alphabeta import AlphaBetaPlayer
+from qizero.analysis import Analysis
+from qizero.perfect import PerfectConnect4, perfect_player
+
+GAMES = [row.id for row in qizero.list_games()]
+
+
+def random_state(game: Game, plies: int, rng: random.Random) -> State:
+    while True:
+        state = game.new_initial_state()
+        for _ in range(plies):
+            if not state.is_terminal():
+                state.apply_action(rng.choice(state.legal_actions()))
+        if not state.is_terminal():
+            return state
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_analysis_holds_together(name: str) -> None:
+    game = qizero.load_game(name)
+    player = AlphaBetaPlayer("alphabeta", game, depth=3)
+    rng = random.Random(1)
+    for plies in range(8):
+        state = random_state(game, plies % 5, rng)
+        analysis = player.analyze(state)
+        legal = state.legal_actions()
+        assert analysis.action in legal
+        assert analysis.pv[0] == analysis.action
+        assert -1 <= analysis.value <= 1
+        assert sum(analysis.wdl) == pytest.approx(1)
+        assert analysis.policy.sum() == pytest.approx(1)
+        assert set(np.flatnonzero(analysis.policy)) <= set(legal)
+        assert analysis.depth is not None
+        assert analysis.depth >= 1
+        assert analysis.simulations > 0
+        for action in analysis.pv:
+            state.apply_action(action)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_same_position_gives_the_same_answer(name: str) -> None:
+    game = qizero.load_game(name)
+    player = AlphaBetaPlayer("alphabeta", game, nodes=3000)
+    rng = random.Random(2)
+    states = [random_state(game, plies, rng) for plies in range(6)]
+    assert player.choose_many(states) == player.choose_many(states)
+    assert player.choose_many(states) == AlphaBetaPlayer("alphabeta", game, nodes=3000).choose_many(states)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_cancel_returns_within_50_ms(name: str) -> None:
+    game = qizero.load_game(name)
+    player = AlphaBetaPlayer("alphabeta", game, milliseconds=60_000)
+    cancel = CancelToken()
+    asked: list[float] = []
+
+    def ask() -> None:
+        asked.append(time.perf_counter())
+        cancel.cancel()
+
+    timer = threading.Timer(0.2, ask)
+    timer.start()
+    state = game.new_initial_state()
+    analysis = player.analyze(state, cancel=cancel)
+    answered = time.perf_counter()
+    timer.cancel()
+    assert analysis.action in state.legal_actions()
+    assert not asked or answered - asked[0] < 0.05
+
+
+def test_time_is_kept_and_reported() -> None:
+    game = qizero.load_game("connect4")
+    player = AlphaBetaPlayer("alphabeta", game, milliseconds=400)
+    seen: list[Analysis] = []
+    start = time.perf_counter()
+    final = player.analyze(game.new_initial_state(), on_progress=seen.append)
+    assert time.perf_counter() - start < 0.5
+    assert seen[-1] is final
+    assert [a.depth for a in seen if a.depth is not None] == sorted(a.depth for a in seen if a.depth is not None)
+
+
+def test_depth_and_nodes_are_kept() -> None:
+    game = qizero.load_game("connect4")
+    state = game.new_initial_state()
+    assert AlphaBetaPlayer("alphabeta", game, depth=5).analyze(state).depth == 5
+    assert AlphaBetaPlayer("alphabeta", game, nodes=2000).analyze(state).simulations <= 2001
+
+
+def test_wins_and_losses_are_proven_with_their_distance() -> None:
+    game = qizero.load_game("connect4")
+    player = AlphaBetaPlayer("alphabeta", game, depth=8)
+    exact = PerfectConnect4(game)
+    rng = random.Random(3)
+    for _ in range(40):
+        state = random_state(game, 20, rng)
+        found, truth = player.analyze(state), exact.analyze(state)
+        assert truth.distance is not None
+        if truth.proven != 0 and truth.distance <= 8:
+            assert (found.proven, found.distance) == (truth.proven, truth.distance)
+        else:
+            assert found.proven in (None, truth.proven)
+
+
+def test_temperature_draws_good_actions_only() -> None:
+    game = qizero.load_game("connect4")
+    player = AlphaBetaPlayer("alphabeta", game, depth=4, temperature=0.2, seed=5)
+    state = game.new_initial_state()
+    assert len({player.choose(state) for _ in range(60)}) > 1
+    for column in (3, 3, 4, 4):
+        state.apply_action(column)
+    assert {player.choose(state) for _ in range(20)} <= {2, 5}, "a proven win is always played"
+
+
+def test_perfect_tictactoe_never_loses() -> None:
+    game = qizero.load_game("tictactoe")
+    player = perfect_player(game)
+    rng = random.Random(6)
+    for number in range(60):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            mine = state.current_player() == number % 2
+            state.apply_action(player.choose(state) if mine else rng.choice(state.legal_actions()))
+        assert state.returns()[number % 2] >= 0
+    assert player.analyze(game.new_initial_state()).proven == 0
+
+
+def test_unknown_names_are_refused() -> None:
+    game = qizero.load_game("connect4")
+    with pytest.raises(qizero.InvalidInputError, match="no evaluation 'nothing'; there are threats"):
+        AlphaBetaPlayer("alphabeta", game, evaluation="nothing")
+    with pytest.raises(qizero.InvalidInputError, match="the state is of tictactoe"):
+        AlphaBetaPlayer("alphabeta", game).analyze(qizero.load_game("tictactoe").new_initial_state())
+    with pytest.raises(qizero.InvalidInputError, match="1 to 100"):
+        AlphaBetaPlayer("alphabeta", game, depth=101).choose(game.new_initial_state())
