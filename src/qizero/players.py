@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from qizero.alphabeta import AlphaBetaPlayer
 from qizero.analysis import Analysis
-from qizero.evaluator import Evaluator, make_evaluator
+from qizero.evaluator import Evaluator, check_evaluation, make_evaluator
 from qizero.games import Game, InvalidInputError, State
 from qizero.perfect import perfect_player
 from qizero.search import (
@@ -69,11 +69,11 @@ class RandomPlayer:
 
     def __init__(self, game: Game, seed: int) -> None:
         self.name = "random"
-        self._num_actions = game.num_actions
+        self._game = game
         self._rng = np.random.default_rng(seed)
 
     def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        return int(self._rng.choice(state.legal_actions()))
+        return int(self._rng.choice(legal_actions_in(state, self._game)))
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
         return [self.choose(state) for state in states]
@@ -84,8 +84,8 @@ class RandomPlayer:
         on_progress: Callable[[Analysis], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> Analysis:
-        legal = state.legal_actions()
-        policy = np.zeros(self._num_actions, np.float32)
+        legal = legal_actions_in(state, self._game)
+        policy = np.zeros(self._game.num_actions, np.float32)
         policy[legal] = 1 / len(legal)
         return unsearched_analysis(self.choose(state), policy, (0.0, 1.0, 0.0))
 
@@ -169,8 +169,9 @@ class SearchPlayer:
 class PolicyPlayer:
     """A network without search: the most likely legal action."""
 
-    def __init__(self, name: str, evaluator: Evaluator, *, seed: int, temperature: float = 0.0) -> None:
+    def __init__(self, name: str, game: Game, evaluator: Evaluator, *, seed: int, temperature: float = 0.0) -> None:
         self.name = name
+        self._game = game
         self._evaluator = evaluator
         self._temperature = temperature
         self._rng = np.random.default_rng(seed)
@@ -192,10 +193,11 @@ class PolicyPlayer:
     def _analyze_many(self, states: Sequence[State]) -> list[Analysis]:
         if not states:
             return []
+        legal_actions = [legal_actions_in(state, self._game) for state in states]
         logits, wdl = self._evaluator.evaluate(np.stack([state.observation_tensor() for state in states]))
+        check_evaluation(self._evaluator.name, logits, wdl)
         analyses = []
-        for state, row, outcome in zip(states, logits, wdl, strict=True):
-            legal = state.legal_actions()
+        for legal, row, outcome in zip(legal_actions, logits, wdl, strict=True):
             policy = np.zeros(len(row), np.float32)
             weights = np.exp(row[legal] - row[legal].max())
             policy[legal] = weights / weights.sum()
@@ -204,6 +206,15 @@ class PolicyPlayer:
                 unsearched_analysis(action, policy, (float(outcome[0]), float(outcome[1]), float(outcome[2])))
             )
         return analyses
+
+
+def legal_actions_in(state: State, game: Game) -> list[int]:
+    """The actions to choose from. Raises InvalidInputError if there is nothing to choose, or not in this game."""
+    if state.game != game:
+        raise InvalidInputError(f"this plays {game}, but a state is of {state.game}")
+    if state.is_terminal():
+        raise InvalidInputError("the game is over: there is nothing to choose")
+    return state.legal_actions()
 
 
 def draw(policy: NDArray[np.float32], temperature: float, rng: np.random.Generator) -> int:
@@ -299,7 +310,7 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
     evaluator = make_evaluator(net, game, backend=options.get("backend", "default"), threads=threads)
     temperature = options.get("temperature", 0.0)
     if options.get("sims") == 0:
-        return PolicyPlayer(spec, evaluator, seed=seed, temperature=temperature)
+        return PolicyPlayer(spec, game, evaluator, seed=seed, temperature=temperature)
     params = SearchParams(
         simulations=options.get("sims", 0 if "ms" in options else 200),
         milliseconds=options.get("ms", 0.0),

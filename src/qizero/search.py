@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CancelToken", "PoolConfig", "PositionSearch", "SearchParams", "SearchResult", "search_states"]
 
-PROGRESS_SLICE_MS = 20.0  # a native search looks up so often: for progress and cancellation
+PROGRESS_SECONDS = 0.1  # between two calls of on_progress; a search in C++ comes back so often for it and for Ctrl-C
 
 
 def search_states(
@@ -36,22 +37,41 @@ def search_states(
 ) -> list[SearchResult]:
     """Searches the states, one in each slot, as one batch.
 
-    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called between
-    batches, when `search.result` may be asked. A cancelled search gives its best so far.
+    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called a few times a
+    second, between batches, when `search.result` may be asked. A cancelled search gives its best so far.
     """
     search.set_cancel_token(cancel)
     search.begin(list(states), reuse_trees)
+    report = now_and_then(on_progress) if on_progress else do_nothing
     if isinstance(evaluator, str):
-        while not search.run_natively(evaluator, PROGRESS_SLICE_MS if on_progress else 0.0):
-            if on_progress:
-                on_progress()
+        while not search.run_natively(evaluator, PROGRESS_SECONDS * 1000):
+            report()
     else:
-        drain(search, evaluator, cancel, on_progress)
+        drain(search, evaluator, cancel, report)
     return [search.result(slot) for slot in range(len(states))]
 
 
+def now_and_then(function: Callable[[], None]) -> Callable[[], None]:
+    """A function to be called often that calls `function` at most every PROGRESS_SECONDS."""
+    due = time.monotonic() + PROGRESS_SECONDS
+
+    def call() -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            function()
+            due = time.monotonic() + PROGRESS_SECONDS
+
+    return call
+
+
+def do_nothing() -> None: ...
+
+
 def drain(
-    pool: Pool, evaluator: Evaluator, cancel: CancelToken | None = None, on_progress: Callable[[], None] | None = None
+    pool: Pool,
+    evaluator: Evaluator,
+    cancel: CancelToken | None = None,
+    after_batch: Callable[[], None] = do_nothing,
 ) -> None:
     """Evaluates batches until every search of the pool is done or the token is cancelled."""
     try:
@@ -60,8 +80,7 @@ def drain(
                 pool.abandon()
                 return
             pool.submit(*evaluator.evaluate(planes))
-            if on_progress:
-                on_progress()
+            after_batch()
     except BaseException:
         pool.abandon()
         raise
