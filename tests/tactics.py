@@ -1,7 +1,7 @@
 """Positions in which one or three plies decide, for both sides of every game, and the plain search that judges answers.
 
-`tests/data/tactics.json` holds the positions; `python tests/tactics.py` looks for them anew. Nothing in it says which action
-is right: a test asks `good_actions`.
+`tests/data/tactics.json` holds the positions; `python tests/tactics.py` looks for them anew. Nothing in it says
+which action is right: a test asks `good_actions`.
 """
 
 from __future__ import annotations

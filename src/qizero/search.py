@@ -37,8 +37,8 @@ def search_states(
 ) -> list[SearchResult]:
     """Searches the states, one in each slot, as one batch.
 
-    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called a few times a
-    second, between batches, when `search.result` may be asked. A cancelled search gives its best so far.
+    `evaluator` is a network, or "uniform" or "rollout" for those that live in C++. `on_progress` is called a few times
+    a second, between batches, when `search.result` may be asked. A cancelled search gives its best so far.
     """
     search.set_cancel_token(cancel)
     search.begin(list(states), reuse_trees)
