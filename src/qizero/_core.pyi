@@ -1,7 +1,7 @@
 """The C++ core of qizero."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy
 import numpy.typing
@@ -555,3 +555,108 @@ class NativeNetwork:
         self, planes: numpy.typing.NDArray[numpy.float32]
     ) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
         """planes [B, C, H, W] -> policy logits [B, A], wdl probabilities [B, 3]."""
+
+class AlphaBetaResult:
+    """What alpha-beta has found so far; scores are the mover's."""
+
+    @property
+    def action(self) -> int: ...
+    @property
+    def score(self) -> int: ...
+    @property
+    def depth(self) -> int:
+        """Of the last finished iteration."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def line(self) -> list[int]:
+        """Best play of both; begins with the action."""
+
+    @property
+    def root(self) -> list[tuple[int, int, bool]]:
+        """
+        (action, score, exact) of each candidate; a score that is not exact is an upper bound.
+        """
+
+    @property
+    def proven(self) -> int | None:
+        """1, 0, -1: win, draw, loss of the mover; None: not proven."""
+
+    @property
+    def distance(self) -> int | None:
+        """Plies to the end of a proven win or loss."""
+
+class AlphaBeta:
+    """Alpha-beta search of one game; one search at a time."""
+
+    def begin(
+        self,
+        state: State,
+        depth: int = 100,
+        nodes: int = 0,
+        milliseconds: float = 0.0,
+        margin: int = 0,
+        reuse: bool = False,
+        cancel: CancelToken | None = None,
+    ) -> None:
+        """
+        Prepares a search. 0 nodes or milliseconds: no limit. Actions that lose at most `margin` to the best get an exact score. `reuse`: keep what earlier searches found, on which the result then depends.
+        """
+
+    def deepen(self) -> bool:
+        """Searches one ply deeper; False when the search is over."""
+
+    def result(self) -> AlphaBetaResult:
+        """What has been found so far."""
+
+    @property
+    def evaluation(self) -> str: ...
+    @property
+    def score_scale(self) -> int:
+        """tanh(score / score_scale) is about the expected result."""
+
+def new_alphabeta(game: Game, evaluation: str = "", table_megabytes: int = 32) -> AlphaBeta:
+    """
+    An alpha-beta search of the game; `evaluation` names one of those the game has, '' the default.
+    """
+
+class Connect4Book:
+    """
+    The opening table: exact distances of the positions with 12 stones. Immutable, shared by solvers.
+    """
+
+    @overload
+    def __init__(self) -> None:
+        """
+        An empty table: positions of fewer than 12 stones then take minutes to solve.
+        """
+
+    @overload
+    def __init__(self, path: str) -> None:
+        """Reads book_12ply_distances.dat of bitbully-databases."""
+
+    def __len__(self) -> int: ...
+
+class Connect4Solver:
+    """
+    The exact score of any Connect 4 position: 22 minus the winner's stones in the end, negative when the opponent wins, 0 for a draw. One search at a time.
+    """
+
+    def __init__(self, book: Connect4Book, table_megabytes: int = 32) -> None: ...
+    def score(self, state: State, cancel: CancelToken | None = None) -> int | None:
+        """The score of the mover; None when cancelled."""
+
+    def scores(self, state: State, cancel: CancelToken | None = None) -> tuple[list[int | None], list[int], bool, int]:
+        """
+        The score that each column has for the mover (None: full, or not reached before the cancel), a line of best play (to 12 stones if there are fewer, else to the end), whether the search was not cancelled, and the nodes searched.
+        """
+
+    @property
+    def nodes(self) -> int:
+        """Nodes searched since the solver was made."""
+
+def connect4_distance(score: int, ply: int) -> int:
+    """
+    Plies from a position of `ply` stones to the end of the game under best play, given its score.
+    """
