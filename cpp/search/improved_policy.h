@@ -17,7 +17,7 @@ struct CompletedQ {
   static CompletedQ of(const Tree& tree, std::int32_t index, const SearchParams& params) {
     const Node& node = tree.node(index);
     const auto edges = tree.edges(index);
-    double prior_sum = 0, weighted_q = 0, children_sum = 0;
+    double prior_sum = 0, weighted_q = 0;
     int most_visits = 0, visits = 0;
     for (int i = 0; i < node.num_active; ++i) {
       const Edge& edge = edges[static_cast<std::size_t>(i)];
@@ -27,12 +27,10 @@ struct CompletedQ {
       const double prior = std::max(unpack_prior(edge.prior), 1e-9f);
       prior_sum += prior;
       weighted_q += prior * child_value(child, node.to_move, params.virtual_loss, 0.0);
-      children_sum += child.value_sum;
       visits += child_visits;
       most_visits = std::max(most_visits, child_visits);
     }
-    // The node's sums hold its own evaluation and every simulation that went on to a child.
-    const double own = std::clamp(sign_of(node.to_move) * (node.value_sum - children_sum), -1.0, 1.0);
+    const double own = sign_of(node.to_move) * node.evaluated_for_player0();
     const double mixed = visits == 0 ? own : (own + visits * weighted_q / prior_sum) / (1 + visits);
     return {mixed, (params.c_visit + most_visits) * params.c_scale};
   }
@@ -63,14 +61,16 @@ inline int improved_policy(const Tree& tree, std::int32_t index, const PreparedP
   total += std::max(0.0, 1.0 - active_prior) * std::exp(-highest);
   total = std::max(total, 1e-300);
 
+  const bool solver = params.values.solver;
   const int visits_below = node.visits + node.in_flight;  // the node's own evaluation counts as the 1 of 1 + sum N
   double best_score = -1e300;
   int best = 0;
   for (int i = 0; i < node.num_active; ++i) {
     const Node& child = child_of(i);
-    double score =
-        weight_of(i, sigma_of(i)) / total - static_cast<double>(child.visits + child.in_flight) / visits_below;
-    if (is_known_loss(child, node.to_move)) score = known_loss_score;
+    const double score =
+        solver && is_settled(node, child, node.to_move)
+            ? settled_score
+            : weight_of(i, sigma_of(i)) / total - static_cast<double>(child.visits + child.in_flight) / visits_below;
     if (score > best_score) {
       best_score = score;
       best = i;

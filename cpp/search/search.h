@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -146,6 +147,7 @@ class Search {
     const std::int32_t index = leaf.path.back();
     tree_.expand(index, evaluation.actions);
     const double value = sign_of(leaf.position.to_move()) * (evaluation.win - evaluation.loss);
+    tree_.node(index).set_evaluation(value);
     ++counters_.evaluated;
     for (const std::int32_t step : leaf.path) --tree_.node(step).in_flight;
     back_up(leaf.path, value, evaluation.draw);
@@ -283,7 +285,7 @@ class Search {
       find_win_at_once(index, leaf.position);
       const Node& node = tree_.node(index);
       if (node.known()) {
-        back_up(leaf.path, value_for_player0(node.result), node.result == Outcome::draw ? 1.0f : 0.0f);
+        back_up(leaf.path, 0, 0);  // it takes the node's result
         ++counters_.simulations;
         ++counters_.known;
         ++started_;
@@ -322,7 +324,7 @@ class Search {
     const ScoredAction win{static_cast<Action>(action), pack_prior(1.0f)};
     tree_.expand(index, {&win, 1});
     tree_.activate(index, 0, position.to_move(), win_of(position.to_move()));
-    prove_from_children(tree_, index);
+    learn_from_children(tree_, index);
   }
 
   int select(std::int32_t index) {
@@ -342,18 +344,24 @@ class Search {
     return 0;
   }
 
-  // Adds a result to every node of the path. If it completes proofs, the nodes above take the exact value of the
-  // highest proven one.
-  void back_up(const std::vector<std::int32_t>& path, double value_of_player0, float draw) {
-    if (params_->values.solver && tree_.node(path.back()).known()) {
-      std::size_t top = path.size() - 1;
-      while (top > 0 && prove_from_children(tree_, path[top - 1])) --top;
-      const Outcome result = tree_.node(path[top]).result;
-      value_of_player0 = value_for_player0(result);
-      draw = result == Outcome::draw ? 1.0f : 0.0f;
-    }
-    for (const std::int32_t index : path) {
-      Node& node = tree_.node(index);
+  // Adds a simulation's result to every node of its path, from the leaf up; on the way it turns into what is known
+  // better.
+  void back_up(const std::vector<std::int32_t>& path, double value_of_player0, double draw) {
+    bool news = params_->values.solver && tree_.node(path.back()).known();
+    for (std::size_t i = path.size(); i-- > 0;) {
+      if (news && i + 1 < path.size()) news = learn_from_children(tree_, path[i]);
+      Node& node = tree_.node(path[i]);
+      if (node.known()) {
+        value_of_player0 = value_for_player0(node.result);
+        draw = node.result == Outcome::draw ? 1.0 : 0.0;
+      } else if (node.safe != 0 && i + 1 < path.size()) {
+        // A side that has a draw would not play what looks worse.
+        const double below = tree_.node(path[i + 1]).value_sum;
+        if ((node.safe_for(0) && below < 0) || (node.safe_for(1) && below > 0)) {
+          value_of_player0 = 0;
+          draw = 1;
+        }
+      }
       ++node.visits;
       node.value_sum += value_of_player0;
       node.draw_sum += draw;
@@ -425,7 +433,7 @@ class Search {
   bool leader_is_safe() const {
     const Node& node = tree_.node(root);
     if (node.num_edges == 1) return true;
-    if (params_->values.gumbel || params_->values.simulations == 0) return false;
+    if (params_->values.gumbel || params_->values.simulations == 0 || node.safe != 0) return false;
     int first = 0, second = 0;
     const auto edges = tree_.edges(root);
     for (int i = 0; i < node.num_active; ++i) {
@@ -451,17 +459,41 @@ class Search {
       if (winner.child == no_node || !is_known_loss(tree_.node(winner.child), node.to_move)) return winner.action;
     }
     // (class, first key, second key): won, visited, unvisited, lost
-    const auto rank = [&](const Edge& edge) -> std::array<double, 3> {
-      if (edge.child == no_node) return {1, unpack_prior(edge.prior), 0};
-      const Node& child = tree_.node(edge.child);
+    const std::vector<double> visits = preferred_visits(index);
+    const auto rank = [&](std::size_t i) -> std::array<double, 3> {
+      if (edges[i].child == no_node) return {1, unpack_prior(edges[i].prior), 0};
+      const Node& child = tree_.node(edges[i].child);
       if (is_known_loss(child, node.to_move)) return {0, static_cast<double>(child.distance), 0};
       if (child.known() && child.result != Outcome::draw) return {3, -static_cast<double>(child.distance), 0};
-      return {2, static_cast<double>(child.visits), child_value(child, node.to_move, 0.0, -1.0)};
+      if (node.known() && !child.known()) return {1, -1, 0};  // a proven draw is one by a known draw
+      return {2, visits[i], child_value(child, node.to_move, 0.0, -1.0)};
     };
-    const Edge* best = &edges[0];
-    for (const Edge& edge : edges)
-      if (rank(edge) > rank(*best)) best = &edge;
-    return best->action;
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < edges.size(); ++i)
+      if (rank(i) > rank(best)) best = i;
+    return edges[best].action;
+  }
+
+  // Visits by edge, as far as they speak for an action: none for known losses; and where the mover has a draw, those of
+  // actions that look worse have shown that the draw is better, so they count for it.
+  std::vector<double> preferred_visits(std::int32_t index) const {
+    const Node& node = tree_.node(index);
+    const auto edges = tree_.edges(index);
+    std::vector<double> visits(edges.size(), 0.0);
+    double for_the_draw = 0;
+    int draw = -1;
+    for (int i = 0; i < node.num_active; ++i) {
+      const Node& child = tree_.node(edges[static_cast<std::size_t>(i)].child);
+      const bool child_is_safe = child.safe_for(node.to_move);
+      if (child_is_safe && (draw < 0 || child.visits > tree_.node(edges[static_cast<std::size_t>(draw)].child).visits))
+        draw = i;
+      if (node.safe_for(node.to_move) && !child_is_safe && sign_of(node.to_move) * child.value_sum <= 0)
+        for_the_draw += child.visits;
+      else if (!is_known_loss(child, node.to_move))
+        visits[static_cast<std::size_t>(i)] = child.visits;
+    }
+    if (draw >= 0) visits[static_cast<std::size_t>(draw)] += for_the_draw;
+    return visits;
   }
 
   float raw_prior(const Edge& edge) const {
@@ -469,21 +501,14 @@ class Search {
   }
 
   void write_visit_policy(float* policy) const {
-    const Node& node = tree_.node(root);
-    double total = 0;
-    for (const Edge& edge : tree_.edges(root)) {
-      if (edge.child == no_node) continue;
-      const Node& child = tree_.node(edge.child);
-      if (is_known_loss(child, node.to_move)) continue;
-      policy[edge.action] = static_cast<float>(child.visits);
-      total += child.visits;
-    }
+    const auto edges = tree_.edges(root);
+    const std::vector<double> visits = preferred_visits(root);
+    const double total = std::accumulate(visits.begin(), visits.end(), 0.0);
     if (total <= 0) {
       policy[best_action()] = 1.0f;
       return;
     }
-    for (int action = 0; action < root_position_->num_actions(); ++action)
-      policy[action] = static_cast<float>(policy[action] / total);
+    for (std::size_t i = 0; i < edges.size(); ++i) policy[edges[i].action] = static_cast<float>(visits[i] / total);
   }
 
   void write_improved_policy(float* policy) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "search/params.h"
+#include "search/proof.h"
 #include "search/tree.h"
 
 namespace qizero {
@@ -53,8 +54,8 @@ inline double first_play_urgency(double value, double visited_prior, double redu
   return std::max(-1.0, value - reduction * std::sqrt(visited_prior) * (1.0 + value) * 0.5);
 }
 
-// A known loss is chosen only when there is nothing else.
-inline constexpr double known_loss_score = -1e9;
+// With a solver, what is settled is chosen only when there is nothing else.
+inline constexpr double settled_score = -1e9;
 
 namespace selection {
 
@@ -65,6 +66,7 @@ inline int puct(const Tree& tree, std::int32_t index, const PreparedParams& para
   const auto edges = tree.edges(index);
   const int player = node.to_move;
   const double virtual_loss = params.values.virtual_loss;
+  const bool solver = params.values.solver;
   const double exploration = params.exploration(node.visits + node.in_flight);
   const double value = sign_of(player) * node.value_sum / node.visits;
   double best_score = -1e300, visited_prior = 0;
@@ -74,9 +76,10 @@ inline int puct(const Tree& tree, std::int32_t index, const PreparedParams& para
     const Node& child = tree.node(edge.child);
     const double prior = unpack_prior(edge.prior);
     visited_prior += prior;
-    double score =
-        child_value(child, player, virtual_loss, value) + exploration * prior / (1 + child.visits + child.in_flight);
-    if (is_known_loss(child, player)) score = known_loss_score;
+    const double score = solver && is_settled(node, child, player)
+                             ? settled_score
+                             : child_value(child, player, virtual_loss, value) +
+                                   exploration * prior / (1 + child.visits + child.in_flight);
     if (score > best_score) {
       best_score = score;
       best = i;
@@ -95,14 +98,17 @@ inline int uct(const Tree& tree, std::int32_t index, const PreparedParams& param
   if (node.num_active < node.num_edges) return node.num_active;
   const auto edges = tree.edges(index);
   const int player = node.to_move;
+  const bool solver = params.values.solver;
   const double log_visits = std::log(static_cast<double>(node.visits + node.in_flight));
   double best_score = -1e300;
   int best = 0;
   for (int i = 0; i < node.num_active; ++i) {
     const Node& child = tree.node(edges[static_cast<std::size_t>(i)].child);
-    double score = child_value(child, player, params.values.virtual_loss, 1.0) +
-                   params.values.uct_c * std::sqrt(log_visits / std::max(1, child.visits + child.in_flight));
-    if (is_known_loss(child, player)) score = known_loss_score;
+    const double score =
+        solver && is_settled(node, child, player)
+            ? settled_score
+            : child_value(child, player, params.values.virtual_loss, 1.0) +
+                  params.values.uct_c * std::sqrt(log_visits / std::max(1, child.visits + child.in_flight));
     if (score > best_score) {
       best_score = score;
       best = i;

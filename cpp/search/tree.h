@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -50,14 +51,28 @@ struct Node {
   std::int32_t visits = 0;            // finished simulations that passed or ended here
   std::int32_t first_edge = no_node;  // unexpanded until set
   std::uint16_t num_edges = 0;
-  std::uint16_t num_active = 0;      // the first so many edges have children; the others stand by falling prior
-  std::uint16_t distance = 0;        // plies to the end, if the result is known
-  std::uint16_t in_flight : 13 = 0;  // evaluations under way below here
+  std::uint16_t num_active = 0;  // the first so many edges have children; the others stand by falling prior
+  union {
+    std::uint16_t distance = 0;  // if the result is known: plies to the end
+    std::int16_t evaluation;     // if not: what the evaluator said, for player 0, in units of 1/32767
+  };
+  std::uint16_t in_flight : 11 = 0;  // evaluations under way below here
+  std::uint16_t safe : 2 = 0;        // bit p: player p is known to have at least a draw
   std::uint16_t to_move : 1 = 0;
   Outcome result : 2 = Outcome::ongoing;  // known result: the game's end, or proven by the children
 
   bool expanded() const { return first_edge != no_node; }
   bool known() const { return result != Outcome::ongoing; }
+  bool safe_for(int player) const { return safe >> player & 1; }
+  void set_result(Outcome known_result, int plies) {
+    result = known_result;
+    distance = static_cast<std::uint16_t>(std::min(plies, 0xffff));
+    safe = known_result == Outcome::draw ? 3 : known_result == Outcome::player0_wins ? 1 : 2;
+  }
+  void set_evaluation(double value_for_player0) {
+    evaluation = static_cast<std::int16_t>(std::lround(32767 * value_for_player0));
+  }
+  double evaluated_for_player0() const { return evaluation / 32767.0; }
 };
 static_assert(sizeof(Node) == 32);
 
@@ -85,7 +100,7 @@ class Tree {
   std::int32_t add_node(int to_move, Outcome result) {
     Node node;
     node.to_move = to_move & 1;
-    node.result = result;
+    if (result != Outcome::ongoing) node.set_result(result, 0);
     nodes_.push_back(node);
     return static_cast<std::int32_t>(nodes_.size()) - 1;
   }

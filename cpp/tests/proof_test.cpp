@@ -46,10 +46,12 @@ struct RandomTree {
     return best;
   }
 
-  // Every known result is the true one, and its distance leads to a leaf.
+  // Every known result is the true one, and its distance leads to a leaf; so are the bounds.
   void check_known() const {
     for (std::int32_t index = 0; index < static_cast<std::int32_t>(tree.num_nodes()); ++index) {
       const Node& node = tree.node(index);
+      for (const int player : {0, 1})
+        CHECK(!node.safe_for(player) || value_for(minimax(index), player) >= 0, "a bound is wrong");
       if (!node.known()) continue;
       CHECK(node.result == minimax(index), "a proof is wrong");
       if (!node.expanded()) continue;
@@ -74,9 +76,9 @@ void proofs_are_sound_and_complete() {
     for (std::size_t i = random.leaves.size(); i > 1; --i)
       std::swap(random.leaves[i - 1], random.leaves[rng.below(static_cast<std::uint32_t>(i))]);
     for (const std::int32_t leaf : random.leaves) {
-      random.tree.node(leaf).result = random.leaf_results[static_cast<std::size_t>(leaf)];
+      random.tree.node(leaf).set_result(random.leaf_results[static_cast<std::size_t>(leaf)], 0);
       for (std::int32_t index = random.parent[static_cast<std::size_t>(leaf)];
-           index != no_node && prove_from_children(random.tree, index);
+           index != no_node && learn_from_children(random.tree, index);
            index = random.parent[static_cast<std::size_t>(index)]) {
       }
       random.check_known();
@@ -88,13 +90,13 @@ void proofs_are_sound_and_complete() {
 void an_unvisited_action_may_be_anything() {
   Tree tree;
   tree.add_node(0, Outcome::ongoing);
-  CHECK(!prove_from_children(tree, 0), "not expanded");
+  CHECK(!learn_from_children(tree, 0), "not expanded");
   const std::vector<ScoredAction> actions(2, ScoredAction{0, pack_prior(0.5f)});
   tree.expand(0, actions);
   tree.activate(0, 0, 1, Outcome::player1_wins);
-  CHECK(!prove_from_children(tree, 0), "the other action may save player 0");
+  CHECK(!learn_from_children(tree, 0), "the other action may save player 0");
   tree.activate(0, 1, 1, Outcome::player0_wins);
-  CHECK(prove_from_children(tree, 0) && tree.node(0).result == Outcome::player0_wins && tree.node(0).distance == 1,
+  CHECK(learn_from_children(tree, 0) && tree.node(0).result == Outcome::player0_wins && tree.node(0).distance == 1,
         "it does");
 }
 
@@ -108,7 +110,7 @@ void the_quickest_win_and_the_longest_loss_count() {
       for (const int distance : {6, 2, 4})
         tree.node(tree.activate(0, tree.node(0).num_active, 1 - player, win_of(winning ? player : 1 - player)))
             .distance = static_cast<std::uint16_t>(distance);
-      CHECK(prove_from_children(tree, 0), "all are known");
+      CHECK(learn_from_children(tree, 0), "all are known");
       CHECK(tree.node(0).distance == (winning ? 3 : 7), std::to_string(tree.node(0).distance));
     }
   }
