@@ -9,6 +9,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -79,7 +80,7 @@ def run(
     game: str | None = None,
     journal_directory: Path | None = None,
     end_with_input: bool = False,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] = partial(print, flush=True),  # noqa: B008
 ) -> None:
     """Serves the page until interrupted. `game` is the spec of the game that the browser opens with.
 
