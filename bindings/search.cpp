@@ -119,7 +119,7 @@ void bind_search(nb::module_& module) {
         SearchParams result;
         set_fields(result, values, "search", [&](const std::string& name, nb::handle value) {
           if (name != "selection") return false;
-          result.selection = selection_by_name(nb::cast<std::string>(value));
+          result.selection = selection_by_name(nb::cast<std::string>(nb::str(value)));
           return true;
         });
         result.validate();
@@ -210,8 +210,8 @@ void bind_search(nb::module_& module) {
             return nb::ndarray<nb::numpy, float>(batch.planes, extents.size(), extents.data(), self);
           },
           nb::sig("def collect(self) -> numpy.typing.NDArray[numpy.float32]"),
-          "The next positions to evaluate, float32[B, C, H, W], a view that is valid until `submit`. B = 0: every "
-          "search is done.")
+          "The next positions to evaluate, float32[B, C, H, W], a view that is valid until `submit`. B = 0, and "
+          "nothing to submit: every search is done, or self-play went on for a while without the network.")
       .def(
           "submit",
           [](AnyPool& pool, const Floats& policy, const Floats& wdl) {

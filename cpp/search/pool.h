@@ -57,7 +57,7 @@ struct PoolConfig {
 };
 
 struct PoolCounters {
-  SearchCounters search;        // of finished searches
+  SearchCounters search;
   std::int64_t searches = 0;    // finished
   std::int64_t batches = 0;     // handed out
   std::int64_t rows = 0;        // positions in them: what the evaluator had to do
@@ -139,7 +139,8 @@ class Pool {
     cancel_ = std::move(token);
   }
 
-  // The next batch to evaluate. No rows: every slot rests. A batch must be submitted before the next is collected.
+  // The next batch to evaluate. A batch must be submitted before the next is collected. No rows, and nothing to submit:
+  // every slot rests; or, where slots never rest, the cache has answered everything for a while.
   Batch collect() {
     if (collected_) throw InvalidInput("collect: the last batch has not been submitted yet");
     for (int tried = 0; tried < config_.halves; ++tried, turn_ = (turn_ + 1) % config_.halves) {
@@ -148,7 +149,10 @@ class Pool {
       counters_ += h.counters;
       h.counters = {};
       driver_.batch_ready(h.first, h.last);
-      if (h.rows.empty()) continue;
+      if (h.rows.empty()) {
+        if (is_thinking(h)) hand_over(turn_);
+        continue;
+      }
       ++counters_.batches;
       counters_.rows += static_cast<std::int64_t>(h.rows.size());
       counters_.capacity += static_cast<std::int64_t>(h.planes.size() / row_floats_);
@@ -252,7 +256,17 @@ class Pool {
     cache_.clear();
   }
 
-  const PoolCounters& counters() const { return counters_; }
+  // All that has happened so far, searches under way included.
+  PoolCounters counters() {
+    wait_for_background();
+    PoolCounters total = counters_;
+    for (const Half& h : halves_) total += h.counters;
+    for (const Slot& s : slots_) {
+      total += s.counters;
+      if (s.thinking) total.search += s.search.counters();
+    }
+    return total;
+  }
 
  private:
   struct Waiting {
@@ -406,11 +420,19 @@ class Pool {
     });
   }
 
-  // Searches in one slot until its leaves wait for the network, or it rests.
+  bool is_thinking(const Half& h) {
+    for (int i = h.first; i < h.last; ++i)
+      if (slot(i).thinking) return true;
+    return false;
+  }
+
+  // Searches in one slot until its leaves wait for the network, or it rests, or it has done so many searches without
+  // the network that the caller should see them.
   void go_on(int i) {
+    constexpr int most_searches = 64;
     Slot& s = slot(i);
     Evaluation evaluation;
-    while (s.thinking) {
+    for (int searches = 0; s.thinking && searches < most_searches;) {
       if (cancelled()) s.search.cancel();
       switch (s.search.next(config_.leaves_per_tree)) {
         case Search<G>::Step::leaf: {
@@ -429,6 +451,7 @@ class Pool {
           break;
         case Search<G>::Step::done:
           end_search(i);
+          ++searches;
           break;
       }
     }

@@ -356,7 +356,7 @@ class Search {
         draw = node.result == Outcome::draw ? 1.0 : 0.0;
       } else if (node.safe != 0 && i + 1 < path.size()) {
         // A side that has a draw would not play what looks worse.
-        const double below = tree_.node(path[i + 1]).value_sum;
+        const double below = child_value(tree_.node(path[i + 1]), 0, 0.0, 0.0);
         if ((node.safe_for(0) && below < 0) || (node.safe_for(1) && below > 0)) {
           value_of_player0 = 0;
           draw = 1;
@@ -487,7 +487,7 @@ class Search {
       const bool child_is_safe = child.safe_for(node.to_move);
       if (child_is_safe && (draw < 0 || child.visits > tree_.node(edges[static_cast<std::size_t>(draw)].child).visits))
         draw = i;
-      if (node.safe_for(node.to_move) && !child_is_safe && sign_of(node.to_move) * child.value_sum <= 0)
+      if (node.safe_for(node.to_move) && !child_is_safe && child_value(child, node.to_move, 0.0, 0.0) <= 0)
         for_the_draw += child.visits;
       else if (!is_known_loss(child, node.to_move))
         visits[static_cast<std::size_t>(i)] = child.visits;

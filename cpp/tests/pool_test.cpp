@@ -110,7 +110,7 @@ void no_evaluation_is_wasted() {
       search.begin(positions, false);
       drain(search.pool(), network);
     }
-    const PoolCounters& counters = search.pool().counters();
+    const PoolCounters counters = search.pool().counters();
     CHECK(counters.search.evaluated == counters.rows + counters.cache_hits + counters.duplicates, "");
     CHECK(static_cast<std::int64_t>(network.seen.size()) + network.repeated == counters.rows, "");
     // The other half may ask for what this one is having evaluated; nothing else is asked twice.

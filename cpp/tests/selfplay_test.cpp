@@ -191,6 +191,27 @@ void parked_games_go_on_exactly() {
   }
 }
 
+// Once the cache knows the whole game, games go on without the network, and the caller still gets to see them.
+void games_that_need_no_network_are_handed_over() {
+  for (const int halves : {1, 2}) {
+    SelfPlay<TicTacToe> selfplay({.slots = 8, .halves = halves, .cache_positions = 1 << 14}, small_params(), {});
+    HashNetwork<TicTacToe> network(selfplay.pool());
+    int without_network = 0;
+    for (int i = 0; i < 100'000 && without_network < 4; ++i) {
+      const auto batch = selfplay.pool().collect();
+      if (batch.rows > 0) {
+        const Outputs outputs = network.evaluate(batch);
+        selfplay.pool().submit(outputs.policy.data(), outputs.wdl.data());
+      } else {
+        ++without_network;
+      }
+      CHECK(batch.rows > 0 || !selfplay.take_games().empty(), "games go on");
+      selfplay.take_games();
+    }
+    CHECK(without_network == 4, "the cache holds all of tic-tac-toe");
+  }
+}
+
 void damaged_bytes_are_refused_and_change_nothing() {
   const PoolConfig config{.slots = 3, .threads = 2, .halves = 2, .seed = 1};
   SelfPlay<Connect4> selfplay(config, small_params(), Connect4{});
@@ -277,6 +298,7 @@ int main() {
                     {"games are legal and end as they say", games_are_legal_and_end_as_they_say},
                     {"rows tell the truth", rows_tell_the_truth},
                     {"parked games go on exactly", parked_games_go_on_exactly},
+                    {"games that need no network are handed over", games_that_need_no_network_are_handed_over},
                     {"damaged bytes are refused and change nothing", damaged_bytes_are_refused_and_change_nothing},
                     {"resignations are checked by games played on", resignations_are_checked_by_games_played_on},
                     {"outcomes belong to the mover", outcomes_belong_to_the_mover}});

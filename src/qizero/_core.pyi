@@ -459,7 +459,7 @@ class Pool:
     def game(self) -> Game: ...
     def collect(self) -> numpy.typing.NDArray[numpy.float32]:
         """
-        The next positions to evaluate, float32[B, C, H, W], a view that is valid until `submit`. B = 0: every search is done.
+        The next positions to evaluate, float32[B, C, H, W], a view that is valid until `submit`. B = 0, and nothing to submit: every search is done, or self-play went on for a while without the network.
         """
 
     def submit(self, policy: numpy.typing.NDArray[numpy.float32], wdl: numpy.typing.NDArray[numpy.float32]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,20 +14,19 @@ import typer
 
 from qizero import results
 from qizero.arena import Sprt, play_match
-from qizero.bench import bench_env, bench_rollout
+from qizero.bench_cli import bench
+from qizero.cli_options import SEED, JsonOption, SeedOption, check_json, number
 from qizero.config import ConfigError, load_config
 from qizero.console import (
     make_console,
     show_analysis,
-    show_env,
     show_error,
     show_games,
     show_match,
     show_ratings,
-    show_rollout,
 )
 from qizero.evaluator import BackendError, EvaluationError, ModelFileError
-from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.games import IllegalActionError, InvalidInputError, list_games, load_game
 from qizero.ladder import play_ladder
 from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
@@ -45,47 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench = typer.Typer(help="Measure speed.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
-
-
-def _number(convert: Callable[[str], float], words: str, low: float, high: float) -> Callable[[str], float]:
-    """A parser of an option's value whose error names the value and what is allowed."""
-
-    def parse(text: str) -> float:
-        try:
-            value = convert(str(text))
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise typer.BadParameter(f"'{text}' is not {words} from {low:,} to {high:,}")
-        return value
-
-    return parse
-
-
-SEED = _number(int, "a whole number", 0, 2**32 - 1)
-GameOption = Annotated[
-    str, typer.Option("--game", metavar="GAME", help="A game, options in parentheses: 'gomoku(size=9,rule=renju)'.")
-]
-JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write the result there as JSON; - is standard output.")
-]
-SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", parser=SEED, help="The same seed gives the same random choices.")
-]
-SecondsOption = Annotated[
-    float,
-    typer.Option(
-        "--seconds",
-        metavar="S",
-        parser=_number(float, "a number", 0.01, 86_400),
-        help="How long each loop is measured.",
-    ),
-]
-ThreadsOption = Annotated[
-    int, typer.Option("--threads", metavar="N", parser=_number(int, "a whole number", 1, 1024), help="Threads at once.")
-]
 
 
 def _print_version(wanted: bool) -> None:
@@ -119,7 +78,7 @@ def play(
     terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal instead of a browser.")] = False,
     port: Annotated[
         int,
-        typer.Option(metavar="N", parser=_number(int, "a port", 1, 65_535), help="The next free one if it is taken."),
+        typer.Option(metavar="N", parser=number(int, "a port", 1, 65_535), help="The next free one if it is taken."),
     ] = 8000,
     host: Annotated[
         str, typer.Option(metavar="H", help="0.0.0.0 lets everybody on the network play and use this machine.")
@@ -159,7 +118,7 @@ GameArgument = Annotated[
 ]
 GamesOption = Annotated[
     int,
-    typer.Option("--games", metavar="N", parser=_number(int, "a whole number", 2, 10_000_000), help="Games to play."),
+    typer.Option("--games", metavar="N", parser=number(int, "a whole number", 2, 10_000_000), help="Games to play."),
 ]
 
 
@@ -170,7 +129,7 @@ def train(
         float | None,
         typer.Option(
             metavar="M",
-            parser=_number(float, "a number", 0.01, 100_000),
+            parser=number(float, "a number", 0.01, 100_000),
             help="Of training in all, over all resumptions.",
         ),
     ] = None,
@@ -216,7 +175,7 @@ def match(
         int | None,
         typer.Option(
             metavar="N",
-            parser=_number(int, "a whole number", 0, 1000),
+            parser=number(int, "a whole number", 0, 1000),
             help="Random plies that open each pair of games.",
         ),
     ] = None,
@@ -227,7 +186,7 @@ def match(
 ) -> None:
     """Play a match in pairs of games with colours swapped."""
     chosen = load_game(game)
-    _check_json(json)
+    check_json(json)
     one, two = make_player(first, chosen, seed=seed), make_player(second, chosen, seed=seed + 1)
     test = _sprt(sprt)
     result = play_match(chosen, one, two, games, seed=seed, opening_plies=opening_plies, sprt=test)
@@ -259,7 +218,7 @@ def ladder(
 ) -> None:
     """Rate players by playing each against its neighbours; random is 0 Elo."""
     chosen = load_game(game)
-    _check_json(json)
+    check_json(json)
     console = make_console(stderr=json == results.STDOUT)
     if run is not None:
         from qizero.rating import ratings_of_run
@@ -288,7 +247,7 @@ def analyze(
 ) -> None:
     """What a player thinks of a position."""
     chosen = load_game(game)
-    _check_json(json)
+    check_json(json)
     state = chosen.new_initial_state()
     words = list(moves) if chosen.name == "connect4" and moves.isdigit() else moves.split()
     for word in words:
@@ -356,55 +315,6 @@ def _need(package: str, what: str) -> None:
 
     if find_spec(package) is None:
         raise InvalidInputError(f"{what} needs {package}: pip install 'qizero[train]'")
-
-
-@bench.command("env")
-def bench_env_command(
-    game: Annotated[
-        list[str] | None, typer.Option("--game", metavar="GAME", help="May be given more than once; all if left out.")
-    ] = None,
-    seconds: SecondsOption = 1.0,
-    seed: SeedOption = 1,
-    json: JsonOption = None,
-) -> None:
-    """Steps per second of the games, in C++ and from Python."""
-    games = [load_game(name) for name in game or [row.id for row in list_games()]]
-    _check_json(json)
-    speeds = bench_env(games, seconds=seconds, seed=seed)
-    show_env(make_console(stderr=json == results.STDOUT), speeds)
-    if json is not None:
-        options = {"game": [str(game) for game in games], "seconds": seconds}
-        result = results.provenance(seed=seed, options=options)
-        results.write_result(result | {"games": [asdict(speed) for speed in speeds]}, json)
-
-
-@bench.command("rollout")
-def bench_rollout_command(
-    game: GameOption,
-    threads: ThreadsOption = 1,
-    seconds: SecondsOption = 3.0,
-    seed: SeedOption = 1,
-    compare: Annotated[
-        str, typer.Option(metavar="PEER[,PEER]", help="Measure others in the same run: open_spiel.")
-    ] = "",
-    json: JsonOption = None,
-) -> None:
-    """Uniformly random games per second, in C++."""
-    chosen: Game = load_game(game)
-    peers = [name for name in compare.split(",") if name]
-    _check_json(json)
-    speed = bench_rollout(chosen, threads=threads, seconds=seconds, seed=seed, compare=peers)
-    show_rollout(make_console(stderr=json == results.STDOUT), speed)
-    if json is not None:
-        options = {"game": str(chosen), "threads": threads, "seconds": seconds, "compare": peers}
-        results.write_result(
-            results.provenance(seed=seed, options=options, packages=tuple(peers)) | asdict(speed), json
-        )
-
-
-def _check_json(path: str | None) -> None:
-    if path is not None:
-        results.check_result_path(path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from qizero.arena import MatchResult, Rating
 from qizero.bench import EnvSpeed, RolloutSpeed
+from qizero.bench_search import EvaluatorSpeed, PeerSims, SearchSpeed, SelfPlaySpeed
 from qizero.games import GameRow, OptionRow, State
 from qizero.players import Analysis
 
@@ -20,10 +21,13 @@ __all__ = [
     "show_analysis",
     "show_env",
     "show_error",
+    "show_evaluator",
     "show_games",
     "show_match",
     "show_ratings",
     "show_rollout",
+    "show_search",
+    "show_selfplay",
 ]
 
 _PIPE_WIDTH = 200  # lines in a file or a pipe are not folded to a screen
@@ -79,11 +83,67 @@ def show_rollout(console: Console, speed: RolloutSpeed) -> None:
         table.add_row(peer.peer, f"{peer.rollouts_per_s:,.0f}", "", f"{peer.ratio:.1f} times")
     _align_numbers(table)
     console.print(
-        f"{speed.game}, {speed.threads} thread{'s' if speed.threads != 1 else ''}, {speed.games:,} games "
+        f"{speed.game}, {_threads(speed.threads)}, {speed.games:,} games "
         f"({speed.first_wins:.1%} won by the first player, {speed.second_wins:.1%} by the second, "
         f"{speed.draws:.1%} drawn)"
     )
     console.print(table)
+
+
+def show_search(console: Console, speed: SearchSpeed) -> None:
+    """Simulations per second, ours and the peers'."""
+    console.print(
+        f"{speed.game}, {speed.evaluator} evaluator, {speed.batch} x {speed.sims} simulations, "
+        f"{_threads(speed.threads)}"
+    )
+    console.print(_peer_table(console, speed.sims_per_s, speed.peers))
+
+
+def show_selfplay(console: Console, speed: SelfPlaySpeed) -> None:
+    """Where the time of self-play goes."""
+    console.print(
+        f"{speed.game}, network {speed.network} on {speed.evaluator}, {speed.sims} simulations a move, "
+        f"cache {'on' if speed.cache else 'off'}"
+    )
+    table = _table(console, "figure", "value")
+    for name, text in (
+        ("evaluations/s", f"{speed.evals_per_s:,.0f}"),
+        ("the network alone, evaluations/s", f"{speed.raw_evals_per_s:,.0f}"),
+        ("efficiency", f"{speed.efficiency:.3f}"),
+        ("positions/s", f"{speed.positions_per_s:,.0f}"),
+        ("games/s", f"{speed.games_per_s:,.2f}"),
+        ("answered by the cache", f"{speed.cache_hit_rate:.1%}"),
+        ("duplicates in a batch", f"{speed.duplicate_rate:.1%}"),
+        (f"batches of {speed.batch} filled", f"{speed.batch_fill:.1%}"),
+    ):
+        table.add_row(name, text)
+    _align_numbers(table)
+    console.print(table)
+    console.print(_peer_table(console, speed.sims_per_s, speed.peers))
+    console.print(f"Bottleneck: {speed.bottleneck}")
+
+
+def show_evaluator(console: Console, speed: EvaluatorSpeed) -> None:
+    """Evaluations per second by batch size."""
+    console.print(f"{speed.game}, network {speed.network} on {speed.evaluator}")
+    table = _table(console, "batch", "evaluations/s")
+    for batch, rate in speed.raw_evals_per_s_by_batch.items():
+        table.add_row(batch, f"{rate:,.0f}")
+    _align_numbers(table)
+    console.print(table)
+
+
+def _peer_table(console: Console, sims_per_s: float, peers: Sequence[PeerSims]) -> Table:
+    table = _table(console, "program", "simulations/s", "qizero is faster")
+    table.add_row("qizero", f"{sims_per_s:,.0f}", "")
+    for peer in peers:
+        table.add_row(peer.peer, f"{peer.sims_per_s:,.0f}", f"{peer.ratio:.1f} times")
+    _align_numbers(table)
+    return table
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count != 1 else ''}"
 
 
 def show_match(console: Console, game: str, first: str, second: str, result: MatchResult) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from qizero.alphabeta import AlphaBetaPlayer
 from qizero.analysis import Analysis
-from qizero.evaluator import Evaluator, check_evaluation, make_evaluator
+from qizero.evaluator import BACKENDS, Evaluator, check_evaluation, make_evaluator
 from qizero.games import Game, InvalidInputError, State
 from qizero.perfect import perfect_player
 from qizero.search import (
@@ -270,6 +270,8 @@ class Kind:
 
 def whole(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
+        if not text.removeprefix("-").isdecimal():
+            raise ValueError("not a whole number")
         value = int(text)
         if not low <= value <= high:
             raise ValueError(f"not between {low} and {high}")
@@ -280,10 +282,22 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 def number(low: float, high: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        value = float(text)
+        try:
+            value = float(text)
+        except ValueError:
+            raise ValueError("not a number") from None
         if not low <= value <= high:
             raise ValueError(f"not between {low:g} and {high:g}")
         return value
+
+    return parse
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"not one of {', '.join(names)}")
+        return text
 
     return parse
 
@@ -373,7 +387,7 @@ KINDS: dict[str, Kind] = {
             "temperature": number(0, 100),
             "threads": whole(1, 1024),
             "leaves": whole(1, 256),
-            "backend": str,
+            "backend": one_of(BACKENDS),
         },
         make_zero,
     ),

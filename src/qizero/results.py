@@ -16,7 +16,7 @@ from typing import Any
 from qizero.files import write_atomically
 from qizero.version import __version__
 
-__all__ = ["STDOUT", "check_result_path", "provenance", "write_result"]
+__all__ = ["STDOUT", "available_cores", "check_result_path", "provenance", "write_result"]
 
 STDOUT = "-"  # as the name of a result file
 

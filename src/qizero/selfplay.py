@@ -95,10 +95,11 @@ def play_cycle(
     rows = 0
     while rows < rows_wanted and not should_stop():
         planes = selfplay.collect()
-        before = time.perf_counter()
-        policy, wdl = evaluator.evaluate(planes)
-        evaluator_seconds += time.perf_counter() - before
-        selfplay.submit(policy, wdl)
+        if len(planes):
+            before = time.perf_counter()
+            policy, wdl = evaluator.evaluate(planes)
+            evaluator_seconds += time.perf_counter() - before
+            selfplay.submit(policy, wdl)
         if len(part := selfplay.take_rows()):
             parts.append(part)
             rows += len(part) // dtype.itemsize

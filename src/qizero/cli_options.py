@@ -1,0 +1,58 @@
+"""Options that several commands take, and how their values are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from qizero import results
+
+__all__ = ["SEED", "GameOption", "JsonOption", "SecondsOption", "SeedOption", "ThreadsOption", "check_json", "number"]
+
+
+def number(convert: Callable[[str], float], words: str, low: float, high: float) -> Callable[[str], float]:
+    """A parser of an option's value whose error names the value and what is allowed."""
+
+    def parse(text: str) -> float:
+        try:
+            value = convert(str(text))
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise typer.BadParameter(f"'{text}' is not {words} from {low:,} to {high:,}")
+        return value
+
+    return parse
+
+
+SEED = number(int, "a whole number", 0, 2**32 - 1)
+GameOption = Annotated[
+    str, typer.Option("--game", metavar="GAME", help="A game, options in parentheses: 'gomoku(size=9,rule=renju)'.")
+]
+JsonOption = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write the result there as JSON; - is standard output.")
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", parser=SEED, help="The same seed gives the same random choices.")
+]
+SecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--seconds",
+        metavar="S",
+        parser=number(float, "a number", 0.01, 86_400),
+        help="How long each loop is measured.",
+    ),
+]
+ThreadsOption = Annotated[
+    int, typer.Option("--threads", metavar="N", parser=number(int, "a whole number", 1, 1024), help="Threads at once.")
+]
+
+
+def check_json(path: str | None) -> None:
+    """Raise OSError before anything is done if the result could not be written."""
+    if path is not None:
+        results.check_result_path(path)
