@@ -5,8 +5,9 @@
 
 Without --pons the positions are those where the choice matters: at least two different results (win, draw, loss) among
 the moves. Half of them come from uniformly random play, half from near-perfect play (a perfect move three times out of
-four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR. A move is an error when its result is worse than
-the best one.
+four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR, or those that --sets names. A move is an error when
+its result is worse than the best one; a sign error is a most likely result (win, draw or loss, of the player's win,
+draw and loss probabilities) that is not the true one.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bitbully import BitBully, Board
 
 from qizero import make_player
 from qizero.games import State, load_game
+from qizero.players import Analysis, Player, PolicyPlayer, SearchPlayer
 from qizero.results import provenance, write_result
 
 SETS = {
@@ -90,20 +93,30 @@ def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, d
     return positions
 
 
+def analyses(player: Player, states: list[State]) -> list[Analysis]:
+    if isinstance(player, SearchPlayer | PolicyPlayer):
+        return player.analyze_many(states)
+    return [player.analyze(state) for state in states]
+
+
 def accuracy(spec: str, positions: list[tuple[State, dict[int, int]]], seed: int) -> dict[str, Any]:
     player = make_player(spec, load_game("connect4"), seed=seed)
     start = time.perf_counter()
-    errors = 0
+    errors, sign_errors = 0, 0
     for first in range(0, len(positions), 250):
         part = positions[first : first + 250]
-        for (_, results), action in zip(part, player.choose_many([state for state, _ in part]), strict=True):
-            errors += results[action] < max(results.values())
+        for (_, results), analysis in zip(part, analyses(player, [state for state, _ in part]), strict=True):
+            best = max(results.values())
+            errors += results[analysis.action] < best
+            sign_errors += 1 - int(np.argmax(analysis.wdl)) != best
     seconds = time.perf_counter() - start
     return {
         "player": spec,
         "positions": len(positions),
         "errors": errors,
         "kept": 1 - errors / len(positions),
+        "sign_errors": sign_errors,
+        "signs_right": 1 - sign_errors / len(positions),
         "seconds": seconds,
     }
 
@@ -113,12 +126,15 @@ def main() -> None:
     parser.add_argument("specs", nargs="+", metavar="SPEC")
     parser.add_argument("--positions", type=int, default=1500)
     parser.add_argument("--pons", type=Path, help="the folder with Pons' sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS.values(), default=list(SETS.values()), metavar="SET")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", default=None)
     options = parser.parse_args()
     judge = Judge()
     if options.pons:
-        sets = {title: pons_positions(judge, options.pons, name) for name, title in SETS.items()}
+        sets = {
+            title: pons_positions(judge, options.pons, name) for name, title in SETS.items() if title in options.sets
+        }
     else:
         sets = {"where the choice matters": sample_positions(judge, options.positions, options.seed)}
     lines = []
@@ -126,8 +142,8 @@ def main() -> None:
         for spec in options.specs:
             line = {"set": title, **accuracy(spec, positions, options.seed)}
             lines.append(line)
-            counts = f"{line['errors']} errors of {line['positions']}"
-            print(f"{title}: {spec}: {counts}, kept {line['kept']:.2%}, {line['seconds']:.1f} s")
+            counts = f"{line['errors']} errors of {line['positions']}, kept {line['kept']:.2%}"
+            print(f"{title}: {spec}: {counts}; {line['sign_errors']} sign errors; {line['seconds']:.1f} s", flush=True)
     if options.json:
         origin = provenance(seed=options.seed, options={"specs": options.specs}, packages=("bitbully", "onnxruntime"))
         write_result(json.loads(json.dumps(origin)) | {"results": lines}, options.json)

@@ -111,7 +111,7 @@ def make_work(options: argparse.Namespace) -> Work:
         key, search_key, init_key = jax.random.split(key, 3)
         action = search(search_key, state).action
         if options.work == "search":  # the same positions again, as in `qizero bench search`
-            return key + action.sum().astype(key.dtype) * 0, state
+            return key + action.sum().astype(key.dtype), state  # what nobody uses would not be computed
         following = env_step(state, action)
         fresh = init(jax.random.split(init_key, options.batch))
         return key, jax.tree_util.tree_map(partial(restart, following.terminated), fresh, following)

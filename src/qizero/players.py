@@ -121,9 +121,14 @@ class SearchPlayer:
         return self._pick(search_states(self._searcher(1), [state], self._evaluator, cancel=cancel)[0])
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
+        return [analysis.action for analysis in self.analyze_many(states)]
+
+    def analyze_many(self, states: Sequence[State]) -> list[Analysis]:
+        """Analyses of all states, searched as one batch."""
         if not states:
             return []
-        return [self._pick(result) for result in search_states(self._searcher(len(states)), states, self._evaluator)]
+        results = search_states(self._searcher(len(states)), states, self._evaluator)
+        return [replace(analysis_of(result), action=self._pick(result)) for result in results]
 
     def analyze(
         self,
@@ -180,7 +185,7 @@ class PolicyPlayer:
         return self.choose_many([state])[0]
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
-        return [analysis.action for analysis in self._analyze_many(states)]
+        return [analysis.action for analysis in self.analyze_many(states)]
 
     def analyze(
         self,
@@ -188,9 +193,10 @@ class PolicyPlayer:
         on_progress: Callable[[Analysis], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> Analysis:
-        return self._analyze_many([state])[0]
+        return self.analyze_many([state])[0]
 
-    def _analyze_many(self, states: Sequence[State]) -> list[Analysis]:
+    def analyze_many(self, states: Sequence[State]) -> list[Analysis]:
+        """Analyses of all states, evaluated as one batch."""
         if not states:
             return []
         legal_actions = [legal_actions_in(state, self._game) for state in states]
