@@ -108,7 +108,7 @@ class TrainingConfig:
     """How the network learns."""
 
     batch: int = setting(512, 2, 100_000)
-    reuse: float = setting(5.0, 0.1, 100)  # times that a row is learnt from on average
+    reuse: float = setting(3.0, 0.1, 100)  # times that a row is learnt from on average
     learning_rate: float = setting(2e-3, 1e-8, 1)
     warmup_steps: int = setting(200, 0, 1_000_000)
     final_learning_rate_share: float = setting(
