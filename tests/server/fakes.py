@@ -98,6 +98,7 @@ def make_fake_player(spec: str, game: Game) -> FakePlayer:
 FAKE_ROWS = [
     OpponentRow("quick", "fake:0.02", "level", "Quick", "快手", elo=100.0, elo_error=20.0),
     OpponentRow("slow", "fake:1.5", "level", "Slow", "慢手", elo=900.0, elo_error=30.0),
+    OpponentRow("sleepy", "fake:30", "level", "Sleepy", "瞌睡虫"),
     OpponentRow("broken", "none", "engine", "Broken", "坏的"),
 ]
 

@@ -301,7 +301,7 @@ def test_the_http_api(server: RunningServer) -> None:
         games = http.get("/api/games").json()["games"]
         assert [game["id"] for game in games] == [row.id for row in qizero.list_games()]
         answer = http.get("/api/opponents", params={"game": "connect4"}).json()
-        assert [row["id"] for row in answer["opponents"]] == ["quick", "slow"]
+        assert [row["id"] for row in answer["opponents"]] == ["quick", "slow", "sleepy"]
         assert http.get("/api/opponents", params={"game": "chess"}).status_code == 422
         found = http.post("/api/analyze", json={"game": "connect4", "actions": ["4", "4"], "opponent": "quick"})
         assert found.status_code == 200

@@ -51,6 +51,8 @@ CLICK_AND_TIME = """cell => new Promise(done => {
     .observe(document.querySelector('g.stones'), { childList: true });
   document.querySelector(`[data-cell="${cell}"]`).dispatchEvent(new MouseEvent('click', { bubbles: true }));
 })"""
+SHORTENED = {"liuzhou": {"max_steps": 60}}
+"""Options under which a whole game, with every phase, fits into a test."""
 GAMES = [row.id for row in qizero.list_games()]
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "locale": "en-GB", "has_touch": True}
@@ -74,7 +76,7 @@ class Tab:
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
 
     def start(self, server: RunningServer, game: str, first: str = "human", second: str = "quick") -> Page:
-        setup = {"game": game, "options": {}, "seats": [first, second], "opening": ""}
+        setup = {"game": game, "options": SHORTENED.get(game, {}), "seats": [first, second], "opening": ""}
         kept = json.dumps({"current": "", "last": game, "games": {}, "setups": {game: setup}})
         self.page.add_init_script(f"localStorage['qizero.games'] ??= {json.dumps(kept)}")
         self.page.goto(f"{server.url}/?game={game}")
@@ -186,12 +188,12 @@ def test_digits_drop_discs_and_coordinates_can_be_typed(server: RunningServer, t
 
 
 def test_undo_and_restart_while_the_opponent_thinks(server: RunningServer, tab: Callable[..., Tab]) -> None:
-    page = tab().start(server, "connect4", second="slow")
+    page = tab().start(server, "connect4", second="sleepy")
     page.keyboard.press("4")
     expect(page.locator(".status-text")).to_contain_text("thinking")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".moves .move")).to_have_count(0)
-    page.wait_for_timeout(1800)
+    page.wait_for_timeout(500)
     assert moves(page) == 0
     page.keyboard.press("1")
     expect(page.locator(".status-text")).to_contain_text("thinking")
