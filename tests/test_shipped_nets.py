@@ -30,9 +30,7 @@ def test_nets_are_small_and_have_cards() -> None:
 @pytest.mark.parametrize("name", [path.stem for path in NETS])
 def test_a_net_beats_random(name: str) -> None:
     game = load_game(name)
-    result = play_match(
-        game, make_player("zero:sims=8", game, seed=1), make_player("random", game, seed=2), 20, seed=1
-    )
+    result = play_match(game, make_player("zero:sims=8", game, seed=1), make_player("random", game, seed=2), 20, seed=1)
     assert result.score >= 0.8
 
 

@@ -319,8 +319,8 @@ def _need(package: str, what: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 and one line on standard error for what cannot be done."""
-    # Before torch is loaded: its threads sleep while they wait for each other. Spinning, they would be many times slower
-    # beside the rating process or anything else that uses the cores.
+    # Before torch is loaded: its threads sleep while they wait for each other. Spinning, they would be many times
+    # slower beside the rating process or anything else that uses the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     command = typer.main.get_command(app)
     try:

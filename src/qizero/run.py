@@ -7,6 +7,7 @@
     run/nets/               c000012.onnx at milestones, current.onnx, best.onnx
     run/replay/             training rows, a file per cycle and variant
     run/games/              every game in the game's notation, a file per cycle and variant
+    run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training)
     run/log.txt             what was said
 
 A killed run goes on from its last checkpoint; what was played since is played again. With `run.cycles` set and the same

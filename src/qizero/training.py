@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from qizero.config import TrainConfig
 from qizero.events import Events
@@ -27,6 +29,7 @@ def train(directory: Path, config: TrainConfig, events: Events) -> Run:
     log_to_file(events, directory)
     events.emit("opening", directory=str(directory), game=config.game)
     run.open()
+    log_to_tensorboard(events, directory, run.cycle)
     rating = RatingProcess(directory)
     last_rated = [run.seconds]
 
@@ -70,6 +73,33 @@ def log_to_file(events: Events, directory: Path) -> None:
         text = " ".join(f"{key}={value}" for key, value in values.items())
         with (directory / "log.txt").open("a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {name} {text}\n")
+
+    events.subscribe(write)
+
+
+def log_to_tensorboard(events: Events, directory: Path, cycle: int) -> None:
+    """Adds the figures of every cycle and the Elo of rated networks to run/tensorboard, by cycle.
+
+    What was logged after `cycle`, the one that the run goes on from, is left out of the display.
+    """
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(directory / "tensorboard", purge_step=cycle + 1)
+
+    def write(name: str, values: Mapping[str, Any]) -> None:
+        if name == "cycle":
+            figures = {f"run/{key}": value for key, value in values.items() if isinstance(value, int | float)}
+            figures |= {f"loss/{key}": value for key, value in (values["loss"] or {}).items()}
+            for tag, value in figures.items():
+                writer.add_scalar(tag, value, values["cycle"])
+        elif name == "evaluations":
+            networks = {f"c{e.cycle:06d}": e.cycle for e in values["evaluations"]}
+            for rating in values["ratings"]:
+                if rating.name in networks:
+                    writer.add_scalar("elo", rating.elo, networks[rating.name])
+        elif name == "ended":
+            writer.close()
+        writer.flush()
 
     events.subscribe(write)
 

@@ -1,0 +1,51 @@
+"""`qizero train` from the command line: the loop with its rating process, its files, its plot, and going on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from qizero.cli import main
+
+pytest.importorskip("torch")
+
+SETTINGS = (
+    "run.network=8x1",
+    "run.threads=1",
+    "run.backend=native",
+    "selfplay.slots=16",
+    "selfplay.simulations=8",
+    "selfplay.final_simulations=8",
+    "replay.rows_per_cycle=200",
+    "training.batch=32",
+    "evaluation.games=4",
+    "evaluation.simulations=4",
+    "evaluation.rollout_simulations=10",
+)
+
+
+def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "tictactoe", "--run", str(tmp_path / "run")]
+    for setting in SETTINGS:
+        command += ["--set", setting]
+    assert main([*command, "--set", "run.cycles=2"]) == 0
+    assert main([*command, "--set", "run.cycles=3"]) == 0
+
+    run = tmp_path / "run"
+    assert [json.loads(line)["cycle"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3]
+    opponents = {json.loads(line)["opponent"] for line in (run / "evaluations.jsonl").read_text().splitlines()}
+    assert {"random", "rollout:sims=10"} <= opponents
+    assert (run / "elo.png").read_bytes().startswith(b"\x89PNG")
+    assert logged_cycles(run / "tensorboard") == {1, 2, 3}
+    output = capsys.readouterr().out
+    assert "cycle 3" in output
+    assert "finished" in output
+
+
+def logged_cycles(directory: Path) -> set[int]:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(directory)).Reload()
+    assert "elo" in events.Tags()["scalars"]
+    return {event.step for event in events.Scalars("loss/policy")}
