@@ -57,6 +57,8 @@ class AlphaBeta {
     limits_ = limits;
     cancel_ = cancel;
     result_ = {};
+    own_nodes_ = 0;
+    forced_nodes_before_ += nodes_of_forced_wins();
     done_ = false;
     root_ = position;
     board_.set(position);
@@ -72,6 +74,20 @@ class AlphaBeta {
                                         [](const Candidate& a, const Candidate& b) { return a.priority < b.priority; });
     result_.action = first->action;
     result_.line = {first->action};
+    if constexpr (HasForcedWins<Board>) {
+      std::vector<Action> line;
+      const int plies = board_.forced_win_at_root(line);
+      result_.nodes = nodes_of_forced_wins();
+      if (plies > 0) {
+        result_.action = line.front();
+        result_.line = std::move(line);
+        result_.score = win_score - plies;
+        result_.depth = 1;
+        result_.root = {{result_.action, result_.score, true}};
+        set_proof(true);
+        done_ = true;
+      }
+    }
   }
 
   // Searches one ply deeper than before. False when the search is over: by its limits, by the token, or because nothing
@@ -107,9 +123,15 @@ class AlphaBeta {
            std::chrono::duration<double, std::milli>(Clock::now() - start_).count() >= limits_.milliseconds;
   }
   void count_node() {
-    ++result_.nodes;
+    ++own_nodes_;
+    result_.nodes = own_nodes_ + nodes_of_forced_wins();
     if (limits_.nodes > 0 && result_.nodes > limits_.nodes) throw Stopped();
-    if ((result_.nodes & 0xff) == 0 && out_of_budget()) throw Stopped();
+    if ((own_nodes_ & 0xff) == 0 && out_of_budget()) throw Stopped();
+  }
+
+  std::int64_t nodes_of_forced_wins() const {
+    if constexpr (HasForcedWins<Board>) return board_.nodes_of_forced_wins() - forced_nodes_before_;
+    return 0;
   }
 
   void set_proof(bool complete) {
@@ -198,9 +220,6 @@ class AlphaBeta {
       ++evaluations_;
       return from_here(board_.evaluate(), ply);
     }
-    if constexpr (HasForcedWins<Board>)
-      if (const int plies = board_.forced_win(); plies > 0) return win_score - ply - plies;
-
     const bool pv_node = beta - alpha > 1;
     const std::uint64_t hash = board_.hash() ^ salt_;
     Action table_action = -1;
@@ -216,6 +235,9 @@ class AlphaBeta {
         return score;
       }
     }
+
+    if constexpr (HasForcedWins<Board>)
+      if (const int plies = board_.forced_win(ply); plies > 0) return win_score - ply - plies;
 
     const std::int64_t evaluations_before = evaluations_;
     Candidates<G> candidates;
@@ -309,6 +331,7 @@ class AlphaBeta {
   Clock::time_point start_;
   AlphaBetaResult result_;
   bool done_ = true;
+  std::int64_t own_nodes_ = 0, forced_nodes_before_ = 0;  // of this search; of all before
   std::int64_t evaluations_ = 0;  // leaves whose score is an estimate, also those inside table entries
   std::array<std::array<int, G::max_actions>, 2> history_{};
   std::array<std::array<Action, 2>, max_search_ply + 1> killers_{};

@@ -48,10 +48,14 @@ concept SearchBoard = requires(B board, const B same, const G& position, Action 
 };
 // clang-format on
 
-// Optional: plies in which the mover wins by force, found by a search of its own; 0: none found.
+// Optional: plies in which the mover wins by force, found by a search of its own; 0: none found. Depends on the
+// position and on how many plies below the root it is (at least 1). At the root itself, where more work is worth it,
+// `line` is set to the way to the win.
 template <class B>
-concept HasForcedWins = requires(B board) {
-  { board.forced_win() } -> std::same_as<int>;
+concept HasForcedWins = requires(B board, int ply, std::vector<Action>& line) {
+  { board.forced_win(ply) } -> std::same_as<int>;
+  { board.forced_win_at_root(line) } -> std::same_as<int>;
+  { board.nodes_of_forced_wins() } -> std::same_as<std::int64_t>;  // positions that these have looked at in all
 };
 
 // Optional: an action without alternative does not count towards the depth.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "classical/connect4.h"
-#include "games/gomoku.h"
+#include "classical/gomoku.h"
 #include "games/liuzhou.h"
 #include "games/othello.h"
 #include "games/tictactoe.h"
@@ -25,7 +25,7 @@ TestedPositions tested_positions() {
 }
 template <>
 inline TestedPositions tested_positions<Gomoku>() {
-  return {{{15, Gomoku::freestyle}, {9, Gomoku::standard}, {15, Gomoku::renju}}, 700, 40, 3000};
+  return {{{15, Gomoku::freestyle}, {9, Gomoku::standard}, {15, Gomoku::renju}}, 350, 40, 400};
 }
 template <>
 inline TestedPositions tested_positions<Liuzhou>() {
