@@ -5,8 +5,8 @@
 
 #include "classical/connect4.h"
 #include "classical/gomoku.h"
-#include "games/liuzhou.h"
-#include "games/othello.h"
+#include "classical/liuzhou.h"
+#include "classical/othello.h"
 #include "games/tictactoe.h"
 #include "search/search_board.h"
 
