@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <vector>
 
 #include "classical/gomoku_board.h"
@@ -74,9 +74,15 @@ class GomokuPatterns {
     return known.plies;
   }
   std::int64_t nodes_of_forced_wins() const { return threats_.nodes(); }
-  int forced_win_at_root(std::vector<Action>& line) {
-    if (const int plies = threats_.win_by_fours(board_, 20'000, &line); plies > 0) return plies;
-    return threats_.win_by_threats(board_, 10'000, 17, &line);
+  // By fours first, which are cheap to follow, then by threes as well.
+  int forced_win_at_root(std::vector<Action>& line, const ForcedWinBudget& budget) {
+    const std::int64_t fours = budget.nodes > 0 ? std::min<std::int64_t>(budget.nodes / 4 + 1, 40'000) : 20'000;
+    const std::int64_t all = budget.nodes > 0 ? std::min<std::int64_t>(budget.nodes, 200'000) : 30'000;
+    threats_.set_stop(&budget.stop);
+    int plies = threats_.win_by_fours(board_, static_cast<int>(fours), &line);
+    if (plies == 0) plies = threats_.win_by_threats(board_, static_cast<int>(all - fours), 21, &line);
+    threats_.set_stop(nullptr);
+    return plies;
   }
 
  private:
@@ -112,27 +118,31 @@ class GomokuPatterns {
       candidates.push_back({static_cast<Action>(middle * board_.size() + middle), 0});
       return;
     }
-    PointSet taken;
-    const auto take = [&](int weight_own, int weight_other, int count) {
-      order_.clear();
-      for (int point = 0; point < board_.num_points(); ++point)
-        if (const int value =
-                weight_own * board_.potential(mover, point) + weight_other * board_.potential(1 - mover, point);
-            value > 0 && board_.is_empty(point))
-          order_.push_back(static_cast<std::uint32_t>(value) << 9 | static_cast<std::uint32_t>(511 - point));
-      const auto last = order_.begin() + std::min<std::ptrdiff_t>(count * 2 + 4, std::ssize(order_));
-      std::partial_sort(order_.begin(), last, order_.end(), std::greater());
-      for (auto it = order_.begin(); it != last && count > 0; ++it) {
-        const int point = 511 - static_cast<int>(*it & 511);
-        if (taken.contains(point) || !board_.is_allowed(mover, point)) continue;
-        taken.insert(point);
-        candidates.push_back({static_cast<Action>(point), 16 * priority(point)});
-        --count;
-      }
-    };
-    take(2, 1, (most + 1) / 2);
-    take(1, 2, most / 2);
+    const auto& own = board_.potentials(mover);
+    const auto& other = board_.potentials(1 - mover);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(board_.num_points()); ++i) {
+      to_attack_[i] = (2 * own[i] + other[i]) << point_bits | static_cast<int>(i);
+      to_defend_[i] = (own[i] + 2 * other[i]) << point_bits | static_cast<int>(i);
+    }
+    take_best(candidates, to_attack_, to_defend_, (most + 1) / 2);
+    take_best(candidates, to_defend_, to_attack_, most / 2);
     if (candidates.empty()) add_any(candidates);
+  }
+  static constexpr int point_bits = 9;  // values stand above the number of the point
+  using Order = std::array<int, Gomoku::max_cells>;
+  // Moves the `count` allowed points of the highest values from the order to the candidates.
+  void take_best(Candidates<Gomoku>& candidates, Order& order, Order& other_order, int count) const {
+    const auto end = order.begin() + board_.num_points();
+    while (count > 0) {
+      int top = 0;
+      for (auto it = order.begin(); it != end; ++it) top = std::max(top, *it);
+      if (top >> point_bits == 0) return;
+      const int point = top & ((1 << point_bits) - 1);
+      order[static_cast<std::size_t>(point)] = other_order[static_cast<std::size_t>(point)] = 0;
+      if (!board_.is_allowed(board_.to_move(), point)) continue;
+      candidates.push_back({static_cast<Action>(point), 16 * priority(point)});
+      --count;
+    }
   }
 
   struct Known {
@@ -142,7 +152,7 @@ class GomokuPatterns {
 
   GomokuBoard board_;
   GomokuThreats threats_;
-  std::vector<std::uint32_t> order_;  // value above the point, for sorting
+  Order to_attack_, to_defend_;
   std::vector<Known> known_ = std::vector<Known>(1 << 14);
 };
 

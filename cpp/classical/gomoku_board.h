@@ -58,6 +58,8 @@ class GomokuBoard {
     const OptionValues options = position.options();
     size_ = options[0];
     rule_ = static_cast<Gomoku::Rule>(options[1]);
+    // Only an overline takes a stone five cells away.
+    reach_ = rule_ == Gomoku::freestyle ? LinePatternTable::reach - 1 : LinePatternTable::reach;
     hash_ = hash_combine(static_cast<std::uint64_t>(size_), static_cast<std::uint64_t>(rule_));
     for (LineStones& stones : stones_) stones = {};
     occupied_ = 0;
@@ -80,16 +82,16 @@ class GomokuBoard {
     }
     to_move_ = position.to_move();
     outcome_ = position.outcome();
-    for (int player = 0; player < 2; ++player)
+    for (int player = 0; player < 2; ++player) {
+      potentials_[player].fill(0);
       for (int point = 0; point < num_points(); ++point) {
         points_of_[player][static_cast<std::size_t>(point)] = {};
-        potentials_[player][static_cast<std::size_t>(point)] = 0;
         if (!is_empty(point)) continue;
-        enter(player, point);
         for_each_line(row_of(point), column_of(point), size_, [&](int direction, int line, int bit) {
-          set_line(player, point, direction, LineView(*this, direction, line).pattern(player, bit));
+          set_line(player, point, direction, LineView(*this, direction, line).patterns(bit)[player]);
         });
       }
+    }
   }
 
   int size() const { return size_; }
@@ -106,7 +108,11 @@ class GomokuBoard {
   // The game goes on and the point is empty. Whether renju allows it is not asked.
   void play(int point) {
     const int player = to_move_;
-    played_.push_back({static_cast<std::int16_t>(point), static_cast<std::uint32_t>(changes_.size()), outcome_});
+    played_.push_back({static_cast<std::int16_t>(point),
+                       outcome_,
+                       static_cast<std::uint32_t>(changes_.size()),
+                       {sums_[0], sums_[1]},
+                       {potential(0, point), potential(1, point)}});
     const bool five = pattern(player, point) == PointPattern::five;
     for (const int side : {0, 1}) leave(side, point);
     owners_[static_cast<std::size_t>(point)] = static_cast<std::int8_t>(player);
@@ -131,14 +137,22 @@ class GomokuBoard {
     stones_[to_move_].remove(row_of(last.point), column_of(last.point), size_);
     owners_[static_cast<std::size_t>(last.point)] = none;
     while (changes_.size() > last.changes) {
-      const Change change = changes_.back();
+      const Change& change = changes_.back();
+      Point& here = points_of_[change.player][static_cast<std::size_t>(change.point)];
+      if (here.pattern != change.before.pattern)
+        move_to_set(change.player, change.point, here.pattern, change.before.pattern);
+      here = change.before;
+      potentials_[change.player][static_cast<std::size_t>(change.point)] = change.potential;
       changes_.pop_back();
-      set_line(change.player, change.point, change.direction, change.before);
     }
-    for (const int side : {0, 1}) enter(side, last.point);
+    for (const int side : {0, 1}) {
+      sums_[side] = last.sums[side];
+      potentials_[side][static_cast<std::size_t>(last.point)] = last.potentials[side];
+      move_to_set(side, last.point, PointPattern::quiet, pattern(side, last.point));
+    }
   }
 
-  // Empty points at which a stone of the player would make that.
+  // Empty points at which a stone of the player would make that; not for quiet ones, which nobody keeps.
   const PointSet& points(int player, PointPattern pattern) const {
     return points_[player][static_cast<std::size_t>(pattern)];
   }
@@ -146,8 +160,9 @@ class GomokuBoard {
   PointPattern pattern(int player, int point) const {
     return points_of_[player][static_cast<std::size_t>(point)].pattern;
   }
-  // How much a stone of the player would do at the empty point.
-  int potential(int player, int point) const { return potentials_[player][static_cast<std::size_t>(point)]; }
+  // How much a stone of the player would do at the point; 0 for one that has a stone.
+  std::int16_t potential(int player, int point) const { return potentials_[player][static_cast<std::size_t>(point)]; }
+  const std::array<std::int16_t, Gomoku::max_cells>& potentials(int player) const { return potentials_[player]; }
   int sum_of_potentials(int player) const { return sums_[player]; }
 
   // Whether renju lets the player put a stone on the empty point.
@@ -164,15 +179,17 @@ class GomokuBoard {
     LineCounts counts = 0;  // of the lines
     PointPattern pattern = PointPattern::quiet;
   };
-  struct Played {
+  struct Played {  // and what there was before
     std::int16_t point;
-    std::uint32_t changes;  // how many there were before
     Outcome outcome;
+    std::uint32_t changes;
+    int sums[2];
+    std::int16_t potentials[2];  // of the point
   };
   struct Change {
-    std::int16_t point;
-    std::uint8_t player, direction;
-    LinePattern before;
+    std::int16_t point, potential;  // the potential before
+    std::uint8_t player;
+    Point before;
   };
 
   bool needs_exact_five(int player) const {
@@ -197,14 +214,20 @@ class GomokuBoard {
           stones_{board.stones_[0].words[direction][line], board.stones_[1].words[direction][line]},
           outside_(~cells_of_line(direction, line, board.size_)) {}
 
-    LinePattern pattern(int player, int bit) const {
-      return (*tables_[player])(around(stones_[player], bit), around(stones_[1 - player], bit) | outside(bit));
+    // Of both players at the cell, which is empty.
+    std::array<LinePattern, 2> patterns(int bit) const {
+      const std::uint32_t first = LinePatternTable::ternary[around(stones_[0], bit)];
+      const std::uint32_t second = LinePatternTable::ternary[around(stones_[1], bit)];
+      const std::uint32_t outside = 2 * LinePatternTable::ternary[around_outside(bit)];
+      return {(*tables_[0])[first + 2 * second + outside], (*tables_[1])[second + 2 * first + outside]};
     }
 
    private:
     static constexpr int reach = LinePatternTable::reach;
     // Cells below the word's lowest are off the board like those above its highest.
-    std::uint32_t outside(int bit) const { return around_word((std::uint64_t{outside_} << reach | 0x1f) >> bit); }
+    std::uint32_t around_outside(int bit) const {
+      return around_word((std::uint64_t{outside_} << reach | 0x1f) >> bit);
+    }
     static std::uint32_t around(std::uint32_t word, int bit) {
       return around_word((std::uint64_t{word} << reach) >> bit);
     }
@@ -225,7 +248,7 @@ class GomokuBoard {
       for (const int sign : {-1, 1}) {
         bool reaches[2] = {true, true};  // a stone of one side hides what is behind it from the other
         int r = row, c = column, other = point;
-        for (int distance = 1; distance <= LinePatternTable::reach; ++distance) {
+        for (int distance = 1; distance <= reach_; ++distance) {
           r += sign * step.rows;
           c += sign * step.columns;
           other += sign * stride;
@@ -235,15 +258,13 @@ class GomokuBoard {
             if (!reaches[owner]) break;
             continue;
           }
+          const std::array<LinePattern, 2> now = view.patterns(bit + sign * distance);
           for (const int player : {0, 1}) {
-            if (!reaches[player]) continue;
-            const LinePattern now = view.pattern(player, bit + sign * distance);
-            const LinePattern before =
-                points_of_[player][static_cast<std::size_t>(other)].lines[static_cast<std::size_t>(direction)];
-            if (now == before) continue;
-            changes_.push_back({static_cast<std::int16_t>(other), static_cast<std::uint8_t>(player),
-                                static_cast<std::uint8_t>(direction), before});
-            set_line(player, other, direction, now);
+            const Point& here = points_of_[player][static_cast<std::size_t>(other)];
+            if (!reaches[player] || now[player] == here.lines[static_cast<std::size_t>(direction)]) continue;
+            changes_.push_back({static_cast<std::int16_t>(other), potential(player, other),
+                                static_cast<std::uint8_t>(player), here});
+            set_line(player, other, direction, now[player]);
           }
         }
       }
@@ -260,23 +281,23 @@ class GomokuBoard {
     line = pattern;
     if (const PointPattern now = point_patterns[here.counts]; now != here.pattern) {
       difference += bonus_of(now) - bonus_of(here.pattern);
-      points_[player][static_cast<std::size_t>(here.pattern)].erase(point);
-      points_[player][static_cast<std::size_t>(now)].insert(point);
+      move_to_set(player, point, here.pattern, now);
       here.pattern = now;
     }
     std::int16_t& potential = potentials_[player][static_cast<std::size_t>(point)];
     potential = static_cast<std::int16_t>(potential + difference);
     sums_[player] += difference;
   }
-  // A point that gets a stone leaves the sets and sums, and enters them when the stone is taken back. Its lines stay as
-  // they are: nothing reads or changes them meanwhile.
-  void leave(int player, int point) {
-    points_[player][static_cast<std::size_t>(pattern(player, point))].erase(point);
-    sums_[player] -= potential(player, point);
+  void move_to_set(int player, int point, PointPattern from, PointPattern to) {
+    if (from != PointPattern::quiet) points_[player][static_cast<std::size_t>(from)].erase(point);
+    if (to != PointPattern::quiet) points_[player][static_cast<std::size_t>(to)].insert(point);
   }
-  void enter(int player, int point) {
-    points_[player][static_cast<std::size_t>(pattern(player, point))].insert(point);
-    sums_[player] += potential(player, point);
+  // A point that gets a stone leaves the sets and sums. Its lines stay as they are: nothing reads or changes them until
+  // the stone is taken back.
+  void leave(int player, int point) {
+    move_to_set(player, point, pattern(player, point), PointPattern::quiet);
+    sums_[player] -= potential(player, point);
+    potentials_[player][static_cast<std::size_t>(point)] = 0;
   }
 
   static int value_of(LinePattern pattern) {
@@ -288,7 +309,7 @@ class GomokuBoard {
     return values[static_cast<std::size_t>(pattern)];
   }
 
-  int size_ = 0, occupied_ = 0, to_move_ = 0;
+  int size_ = 0, reach_ = 0, occupied_ = 0, to_move_ = 0;
   Gomoku::Rule rule_ = Gomoku::freestyle;
   Outcome outcome_ = Outcome::ongoing;
   std::uint64_t hash_ = 0;

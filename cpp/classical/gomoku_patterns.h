@@ -39,15 +39,10 @@ class LinePatternTable {
       }
   }
 
-  // `own` and `blocked` (stones of the other side and cells off the board) have no bit in common.
-  LinePattern operator()(std::uint32_t own, std::uint32_t blocked) const {
-    return static_cast<LinePattern>(patterns_[index(own, blocked)]);
-  }
+  // By ternary[own] + 2 * ternary[blocked]; `blocked` are stones of the other side and cells off the board.
+  LinePattern operator[](std::size_t index) const { return static_cast<LinePattern>(patterns_[index]); }
 
- private:
-  static constexpr std::size_t table_size = 59'049;  // 3^10
-  static constexpr std::uint8_t unknown = 0xff;
-
+  // Bits as the digits of a number to base 3: sums of sets without a common bit are numbers of their unions.
   static constexpr auto ternary = [] {
     std::array<std::uint16_t, 1 << cells> values{};
     for (std::size_t bits = 0; bits < values.size(); ++bits)
@@ -55,6 +50,11 @@ class LinePatternTable {
         if (bits >> i & 1) values[bits] = static_cast<std::uint16_t>(values[bits] + power);
     return values;
   }();
+
+ private:
+  static constexpr std::size_t table_size = 59'049;  // 3^10
+  static constexpr std::uint8_t unknown = 0xff;
+
   static std::size_t index(std::uint32_t own, std::uint32_t blocked) {
     return static_cast<std::size_t>(ternary[own] + 2 * ternary[blocked]);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "classical/gomoku_board.h"
@@ -28,6 +29,9 @@ class GomokuThreats {
       if (found > 0 || plies == most_plies || nodes_left_ <= 0) return found;
     }
   }
+
+  // Asked now and then; once it says so, nothing more is found. nullptr: never.
+  void set_stop(const std::function<bool()>* stop) { stop_ = stop; }
 
   std::int64_t nodes() const { return nodes_; }  // positions looked at since this was made
 
@@ -114,6 +118,7 @@ class GomokuThreats {
   int fours(GomokuBoard& board, int most_plies, std::vector<Action>* line) {
     ++nodes_;
     if (--nodes_left_ <= 0) return 0;
+    if ((nodes_ & 0xff) == 0 && stop_ != nullptr && (*stop_)()) nodes_left_ = 0;
     int must = -1;
     if (const int plies = quick_win(board, must, line); plies > 0) return plies <= most_plies ? plies : 0;
     if (must == -2 || most_plies < 5) return 0;
@@ -207,8 +212,7 @@ class GomokuThreats {
     return longest + 2;
   }
 
-  // ---- Positions in which there was nothing, by hash; the newest replaces.
-  // -------------------------------------------
+  // ---- Positions in which there was nothing, by hash; the newest replaces ------------------------------------------
   static constexpr std::size_t memory_size = 1 << 16;
   struct Failure {
     std::uint64_t hash = 0;
@@ -225,6 +229,7 @@ class GomokuThreats {
   }
 
   int nodes_left_ = 0;
+  const std::function<bool()>* stop_ = nullptr;
   std::int64_t nodes_ = 0;
   std::uint64_t search_ = 0;
   std::vector<Failure> failures_ = std::vector<Failure>(memory_size);

@@ -75,8 +75,12 @@ class AlphaBeta {
     result_.action = first->action;
     result_.line = {first->action};
     if constexpr (HasForcedWins<Board>) {
+      // A part of what the search may take; where only depth limits it, the board decides.
+      ForcedWinBudget budget{.stop = [this] { return out_of_budget(); }};
+      if (limits.milliseconds > 0) budget.nodes = static_cast<std::int64_t>(100 * limits.milliseconds) + 1;
+      if (limits.nodes > 0) budget.nodes = limits.nodes / 5 + 1;
       std::vector<Action> line;
-      const int plies = board_.forced_win_at_root(line);
+      const int plies = board_.forced_win_at_root(line, budget);
       result_.nodes = nodes_of_forced_wins();
       if (plies > 0) {
         result_.action = line.front();
@@ -101,7 +105,8 @@ class AlphaBeta {
       result_.depth = depth;
       const bool complete = evaluations_ == evaluations_before;
       set_proof(complete);
-      done_ = depth >= limits_.depth || complete || result_.proven.has_value() || out_of_budget();
+      const bool forced = limits_.milliseconds > 0 && result_.root.size() == 1;  // no time to be lost on it
+      done_ = depth >= limits_.depth || complete || result_.proven.has_value() || forced || out_of_budget();
     } catch (Stopped) {
       board_.set(*root_);
       done_ = true;

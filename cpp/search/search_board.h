@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -48,13 +49,18 @@ concept SearchBoard = requires(B board, const B same, const G& position, Action 
 };
 // clang-format on
 
+struct ForcedWinBudget {
+  std::int64_t nodes = 0;      // 0: as many as the board thinks right
+  std::function<bool()> stop;  // asked now and then; true: come back with nothing
+};
+
 // Optional: plies in which the mover wins by force, found by a search of its own; 0: none found. Depends on the
 // position and on how many plies below the root it is (at least 1). At the root itself, where more work is worth it,
 // `line` is set to the way to the win.
 template <class B>
-concept HasForcedWins = requires(B board, int ply, std::vector<Action>& line) {
+concept HasForcedWins = requires(B board, int ply, std::vector<Action>& line, const ForcedWinBudget& budget) {
   { board.forced_win(ply) } -> std::same_as<int>;
-  { board.forced_win_at_root(line) } -> std::same_as<int>;
+  { board.forced_win_at_root(line, budget) } -> std::same_as<int>;
   { board.nodes_of_forced_wins() } -> std::same_as<std::int64_t>;  // positions that these have looked at in all
 };
 

@@ -1,12 +1,16 @@
 // Alpha-beta against plain minimax over the same candidates and evaluation, for every game and every board of it.
 #include "search/alphabeta.h"
 
+#include <cstdlib>
+
 #include "check.h"
 #include "games/catalog.h"
 #include "tested_boards.h"
 
 namespace qizero {
 namespace {
+
+int percentage = 100;  // of the positions that tested_boards.h names
 
 // By the definition: the best of the children, turned when the mover changes.
 template <Game G, class Board>
@@ -18,21 +22,37 @@ int minimax(Board& board, int depth, int ply) {
     const int score = board.evaluate();
     return is_win(score) ? score - ply : is_loss(score) ? score + ply : score;
   }
-  if constexpr (HasForcedWins<Board>)
-    if (const int plies = ply == 0 ? 0 : board.forced_win(ply); plies > 0) return win_score - ply - plies;
   Candidates<G> candidates;
   board.candidates(candidates, depth);
   int best = -win_score;
-  bool forced = false;
-  if constexpr (ExtendsForcedActions<Board>) forced = candidates.size() == 1;
   for (const Candidate& candidate : candidates) {
     board.play(candidate.action);
-    const int score = minimax<G>(board, forced ? depth : depth - 1, ply + 1);
+    const int score = minimax<G>(board, depth - 1, ply + 1);
     best = std::max(best, board.to_move() == mover ? score : -score);
     board.undo();
   }
   return best;
 }
+
+// A board without what makes a search more than one to a depth: forced wins, and actions that do not count. Those are
+// tested by gomoku_threats_test.cpp. The candidates are the board's, as many at every depth.
+template <Game G, class Board>
+class OnlyDepth {
+ public:
+  static constexpr std::string_view name = Board::name;
+  static constexpr int score_scale = Board::score_scale;
+  void set(const G& position) { board_.set(position); }
+  int to_move() const { return board_.to_move(); }
+  Outcome outcome() const { return board_.outcome(); }
+  std::uint64_t hash() const { return board_.hash(); }
+  void play(Action action) { board_.play(action); }
+  void undo() { board_.undo(); }
+  int evaluate() { return board_.evaluate(); }
+  void candidates(Candidates<G>& candidates, int) { board_.candidates(candidates, 3); }
+
+ private:
+  Board board_;
+};
 
 template <Game G>
 G random_position(const OptionValues& options, int plies, Rng& rng) {
@@ -47,6 +67,7 @@ G random_position(const OptionValues& options, int plies, Rng& rng) {
 template <Game G, class Board>
 void check_board(const OptionValues& options, int positions, int longest_opening, int most_leaves) {
   Rng rng(11);
+  positions = std::max(1, positions * percentage / 100);
   Board board;
   AlphaBeta<G, Board> search(1);
   for (int i = 0; i < positions; ++i) {
@@ -60,8 +81,6 @@ void check_board(const OptionValues& options, int positions, int longest_opening
     int depth = 1;
     for (int leaves = candidates.size(); depth < 6 && leaves * std::max(candidates.size(), 2) <= most_leaves; ++depth)
       leaves *= std::max(candidates.size(), 2);
-    if constexpr (HasForcedWins<Board>)  // those are tested by gomoku_threats_test.cpp
-      if (std::vector<Action> line; board.forced_win_at_root(line) > 0) continue;
     const int expected = minimax<G>(board, depth, 0);
 
     search.begin(position, {.depth = depth}, nullptr);
@@ -76,9 +95,7 @@ void check_board(const OptionValues& options, int positions, int longest_opening
     board.set(position);
     const int mover = board.to_move();
     board.play(result.action);
-    bool forced = false;
-    if constexpr (ExtendsForcedActions<Board>) forced = candidates.size() == 1;
-    const int child = minimax<G>(board, forced ? depth : depth - 1, 1);
+    const int child = minimax<G>(board, depth - 1, 1);
     CHECK((board.to_move() == mover ? child : -child) == expected, where + ": the action has another value");
 
     if (i % 8 != 0) continue;
@@ -91,7 +108,7 @@ void check_board(const OptionValues& options, int positions, int longest_opening
       CHECK(row.exact, where);
       board.set(position);
       board.play(row.action);
-      const int value = minimax<G>(board, forced ? reached : reached - 1, 1);
+      const int value = minimax<G>(board, reached - 1, 1);
       CHECK((board.to_move() == mover ? value : -value) == row.score, where + ": a root score");
     }
   }
@@ -102,7 +119,7 @@ void check_game() {
   const TestedPositions tested = tested_positions<G>();
   for (const OptionValues& options : tested.options)
     [&]<class... Board>(const std::tuple<Board...>*) {
-      (check_board<G, Board>(options, tested.positions, tested.longest_opening, tested.most_leaves), ...);
+      (check_board<G, OnlyDepth<G, Board>>(options, tested.positions, tested.longest_opening, tested.most_leaves), ...);
     }(static_cast<const typename Boards<G>::type*>(nullptr));
 }
 
@@ -131,7 +148,8 @@ void tictactoe_is_a_proven_draw() {
 }  // namespace qizero
 
 #define QIZERO_TEST_GAME(id, Type) {"alpha-beta equals minimax: " #id, qizero::check_game<qizero::Type>},
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) qizero::percentage = std::max(1, std::atoi(arguments[1]));
   return qizero::run_tests({QIZERO_CATALOG(QIZERO_TEST_GAME){"limits are kept", qizero::limits_are_kept},
                             {"tic-tac-toe is a proven draw", qizero::tictactoe_is_a_proven_draw}});
 }

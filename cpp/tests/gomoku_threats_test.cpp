@@ -2,7 +2,8 @@
 #include "classical/gomoku_threats.h"
 
 #include <chrono>
-#include <optional>
+#include <cstdlib>
+#include <map>
 
 #include "check.h"
 #include "classical/gomoku.h"
@@ -12,6 +13,18 @@ namespace qizero {
 namespace {
 
 using Cells = std::vector<std::int8_t>;
+
+int scale = 1;  // how many times as many positions as by default
+
+std::string describe(const Gomoku& position) {
+  const Setup setup = position.setup();
+  const int size = position.board_shape().width;
+  std::string text = std::string(Gomoku::rule_names[static_cast<std::size_t>(position.options()[1])]) + ", " +
+                     (position.to_move() == 0 ? "X" : "O") + " to move\n";
+  for (int cell = 0; cell < size * size; ++cell)
+    text += std::string(1, "O.X"[setup.board[static_cast<std::size_t>(cell)] + 1]) + (cell % size == size - 1 ? "\n" : "");
+  return text;
+}
 
 bool needs_exact_five(const Gomoku& position, int player) {
   const int rule = position.options()[1];
@@ -46,48 +59,69 @@ std::vector<int> five_points(const Gomoku& position, int player) {
   return points;
 }
 
+// Where the player could make five after putting a stone on `stone`, having had no such point before: only on the lines
+// of that stone. `cells` hold it.
+std::vector<int> five_points_around(const Gomoku& position, const Cells& cells, int player, int stone) {
+  const int size = position.board_shape().width;
+  std::vector<int> points;
+  for (const LineStep step : line_steps)
+    for (int distance = -4; distance <= 4; ++distance) {
+      const int row = stone / size + distance * step.rows, column = stone % size + distance * step.columns;
+      if (row < 0 || row >= size || column < 0 || column >= size) continue;
+      if (const int point = row * size + column;
+          cells[static_cast<std::size_t>(point)] == 0 && makes_five(position, cells, player, point))
+        points.push_back(point);
+    }
+  return points;
+}
+
 Gomoku after(const Gomoku& position, int action) {
   Gomoku next = position;
   next.apply(static_cast<Action>(action));
   return next;
 }
 
-// Win by fours of the mover within so many plies, by trying every legal action.
-bool wins_by_fours(const Gomoku& position, int plies, int& budget) {
+// Plies of the shortest win by fours of the mover, who cannot make five at once, by trying every legal action; 0: none
+// within `plies`. The opponent can make five on `must` only, or not at all (-1). Looks at `budget` positions.
+int win_by_fours(const Gomoku& position, int plies, int must, int& budget) {
+  if (plies < 3 || --budget < 0) return 0;
   const int mover = position.to_move();
-  if (!five_points(position, mover).empty()) return true;
-  if (plies < 3 || --budget < 0) return false;
-  const std::vector<int> must = five_points(position, 1 - mover);
-  if (must.size() > 1) return false;
-  for (const Action action : position.legal_actions()) {
-    if (!must.empty() && action != must[0]) continue;
+  Cells cells = position.setup().board;
+  int shortest = 0;
+  for (int action = 0; action < position.num_actions(); ++action) {
+    std::int8_t& cell = cells[static_cast<std::size_t>(action)];
+    if (cell != 0 || (must >= 0 && action != must)) continue;
+    cell = mover == 0 ? 1 : -1;
+    const std::vector<int> fives = five_points_around(position, cells, mover, action);
+    cell = 0;
+    if (fives.empty() || !position.is_legal(static_cast<Action>(action))) continue;
     const Gomoku four = after(position, action);
     if (four.outcome() != Outcome::ongoing) continue;
-    const std::vector<int> fives = five_points(four, mover);
-    if (fives.empty()) continue;
-    if (fives.size() > 1 || !four.is_legal(static_cast<Action>(fives[0]))) return true;
+    if (fives.size() > 1 || !four.is_legal(static_cast<Action>(fives[0]))) return 3;
     const Gomoku answered = after(four, fives[0]);
-    if (answered.outcome() == Outcome::ongoing && wins_by_fours(answered, plies - 2, budget)) return true;
+    if (answered.outcome() != Outcome::ongoing) continue;
+    const std::vector<int> threatened =
+        five_points_around(answered, answered.setup().board, 1 - mover, fives[0]);
+    if (threatened.size() > 1) continue;
+    const int found = win_by_fours(answered, plies - 2, threatened.empty() ? -1 : threatened[0], budget);
+    if (found == 0) continue;
+    shortest = found + 2;
+    plies = found;  // only a shorter one is of interest
   }
-  return false;
+  return shortest;
+}
+int win_by_fours(const Gomoku& position, int plies, int budget) {
+  const std::vector<int> must = five_points(position, 1 - position.to_move());
+  return must.size() > 1 ? 0 : win_by_fours(position, plies, must.empty() ? -1 : must[0], budget);
 }
 
-// Whether the mover can win at once or with an open four: whatever the other side answers.
+// Whether the mover can win at once, or with a stone after which the opponent cannot stop every five.
 bool wins_within_three(const Gomoku& position) {
-  const int mover = position.to_move();
-  if (!five_points(position, mover).empty()) return true;
-  for (const Action action : position.legal_actions()) {
-    const Gomoku next = after(position, action);
-    if (next.outcome() != Outcome::ongoing || !five_points(next, 1 - mover).empty()) continue;
-    if (const auto fives = five_points(next, mover);
-        fives.size() > 1 || (fives.size() == 1 && !next.is_legal(static_cast<Action>(fives[0]))))
-      return true;
-  }
-  return false;
+  return !five_points(position, position.to_move()).empty() || win_by_fours(position, 3, 1) > 0;
 }
 
-// Random stones around the middle; the game goes on and nobody can win at once.
-Gomoku crowded_position(const OptionValues& options, int stones, int spread, Rng& rng) {
+// Random stones around the middle; the game goes on, and if `calm` nobody can win at once.
+Gomoku crowded_position(const OptionValues& options, int stones, int spread, Rng& rng, bool calm = true) {
   for (;;) {
     Gomoku position = Gomoku::initial(options);
     const int size = options[0];
@@ -103,6 +137,7 @@ Gomoku crowded_position(const OptionValues& options, int stones, int spread, Rng
       position = next;
       ++placed;
     }
+    if (!calm) return position;
     if (five_points(position, 0).empty() && five_points(position, 1).empty()) return position;
   }
 }
@@ -123,6 +158,7 @@ void play_and_undo_keep_every_point_right() {
         CHECK(board.hash() == fresh.hash() && board.outcome() == position.outcome(), position.setup().phase);
         for (int player = 0; player < 2; ++player) {
           CHECK(board.sum_of_potentials(player) == fresh.sum_of_potentials(player), std::to_string(game));
+          CHECK(board.potentials(player) == fresh.potentials(player), std::to_string(game));
           for (int pattern = 0; pattern < num_point_patterns; ++pattern)
             CHECK(board.points(player, static_cast<PointPattern>(pattern)) ==
                       fresh.points(player, static_cast<PointPattern>(pattern)),
@@ -149,29 +185,37 @@ void play_and_undo_keep_every_point_right() {
     }
 }
 
+// The player is given one second.
 void wins_by_fours_are_found() {
   for (const OptionValues& options : all_rules) {
     Rng rng(4);
-    GomokuBoard board;
-    GomokuThreats threats;
-    int found = 0, long_ones = 0;
+    AlphaBeta<Gomoku, GomokuPatterns> search(4);
+    std::map<int, int> by_plies;
     double slowest = 0;
-    for (int tries = 0; found < 200; ++tries) {
-      const Gomoku position = crowded_position(options, 14 + tries % 16, options[0] == 9 ? 4 : 5, rng);
-      int budget = 60;
-      const bool quick = wins_within_three(position);
-      if (quick || !wins_by_fours(position, 15, budget)) continue;
-      board.set(position);
-      const auto start = std::chrono::steady_clock::now();
-      std::vector<Action> line;
-      const int plies = threats.win_by_fours(board, 20'000, &line);
-      slowest = std::max(slowest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      CHECK(plies >= 5 && position.is_legal(line.at(0)), "position " + std::to_string(tries));
+    for (int found = 0; found < 25 * scale;) {
+      const int stones = 14 + static_cast<int>(rng.below(24));
+      const Gomoku position = crowded_position(options, stones, options[0] == 9 ? 4 : 5, rng);
+      if (wins_within_three(position)) continue;
+      // Short wins are common; half of those of five plies are left out.
+      const int plies = win_by_fours(position, 15, 3000);
+      if (plies == 0 || (plies == 5 && rng.below(2) == 0)) continue;
       ++found;
-      long_ones += plies > 5;
+      ++by_plies[plies];
+      const auto start = std::chrono::steady_clock::now();
+      search.begin(position, {.milliseconds = 1000}, nullptr);
+      while (search.deepen()) continue;
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      slowest = std::max(slowest, seconds.count());
+      CHECK(search.result().proven == 1, describe(position) + "wins in " + std::to_string(plies));
+      CHECK(seconds.count() < 1, describe(position) + std::to_string(seconds.count()) + " s");
+      CHECK(position.is_legal(search.result().action), describe(position));
     }
-    CHECK(slowest < 1.0, std::to_string(slowest));
-    CHECK(long_ones > 20, std::to_string(long_ones));
+    std::string lengths;
+    for (const auto& [plies, count] : by_plies)
+      lengths += " " + std::to_string(count) + " of " + std::to_string(plies) + " plies,";
+    std::printf("        %dx%d %s: wins by fours,%s the slowest found in %.3f s\n", options[0], options[0],
+                std::string(Gomoku::rule_names[static_cast<std::size_t>(options[1])]).c_str(), lengths.c_str(), slowest);
+    CHECK(by_plies.size() >= 3, lengths);
   }
 }
 
@@ -208,7 +252,9 @@ void claimed_wins_hold_against_every_answer() {
     GomokuBoard board;
     for (const bool by_threats : {false, true}) {
       int checked = 0;
-      for (int tries = 0; checked < (by_threats ? 4 : 20) && tries < 4000; ++tries) {
+      const int wanted = (by_threats ? 2 : 10) * scale;
+      for (int tries = 0; checked < wanted; ++tries) {
+
         const Gomoku position = crowded_position(options, 8 + tries % 16, 4, rng);
         if (wins_within_three(position)) continue;
         board.set(position);
@@ -217,24 +263,36 @@ void claimed_wins_hold_against_every_answer() {
         check_forced_win(position, threats, "position " + std::to_string(tries), by_threats, 9);
         ++checked;
       }
-      CHECK(checked >= (by_threats ? 3 : 20), std::to_string(checked));
     }
   }
 }
 
-// Where the opponent would win within three plies and some action prevents it, the action played does, or wins itself.
+// Whether the opponent of the mover could win within three plies, were it to move.
+bool opponent_threatens(const Gomoku& position) {
+  Setup setup = position.setup();
+  const int opponent = 1 - position.to_move();
+  if (!five_points(position, opponent).empty()) return true;
+  for (int action = 0; action < position.num_actions(); ++action) {
+    std::int8_t& cell = setup.board[static_cast<std::size_t>(action)];
+    if (cell != 0) continue;
+    cell = opponent == 0 ? 1 : -1;
+    const std::size_t fives = five_points_around(position, setup.board, opponent, action).size();
+    cell = 0;
+    if (fives > 1) return true;
+  }
+  return false;
+}
+
+// Where the opponent would win within three plies and some action prevents it, the action played does, or begins a win
+// by force.
 void fours_and_open_threes_are_blocked() {
   for (const OptionValues& options : all_rules) {
     Rng rng(8);
     AlphaBeta<Gomoku, GomokuPatterns> search(4);
-    GomokuBoard board;
-    int tested = 0;
-    for (int tries = 0; tested < 250; ++tries) {
-      const Gomoku position = crowded_position(options, 9 + tries % 20, options[0] == 9 ? 4 : 5, rng);
-      board.set(position);
-      const int opponent = 1 - position.to_move();
-      if (!board.has(opponent, PointPattern::five) && !board.has(opponent, PointPattern::open_four)) continue;
-      if (wins_within_three(position)) continue;
+    for (int tested = 0; tested < 50 * scale;) {
+      const int stones = 9 + static_cast<int>(rng.below(20));
+      const Gomoku position = crowded_position(options, stones, options[0] == 9 ? 4 : 5, rng, false);
+      if (wins_within_three(position) || !opponent_threatens(position)) continue;
       ++tested;
       search.begin(position, {.depth = 3}, nullptr);
       while (search.deepen()) continue;
@@ -242,10 +300,10 @@ void fours_and_open_threes_are_blocked() {
         const Gomoku next = after(position, action);
         return next.outcome() == Outcome::ongoing && wins_within_three(next);
       };
-      if (!loses(search.result().action)) continue;
+      if (search.result().proven == 1 || !loses(search.result().action)) continue;
       for (const Action action : position.legal_actions())
-        CHECK(loses(action), "position " + std::to_string(tries) + ": " + position.action_to_string(action) +
-                                 " would have stopped it, not " + position.action_to_string(search.result().action));
+        CHECK(loses(action), describe(position) + position.action_to_string(action) + " would have stopped it, not " +
+                                 position.action_to_string(search.result().action));
     }
   }
 }
@@ -260,7 +318,7 @@ void renju_fouls_are_exploited() {
   for (const int column : {3, 4, 5}) put(7, column, -1);  // white: d8 e8 f8, black closes c8
   put(7, 2, 1);
   for (const int row : {4, 5, 6, 8, 9}) put(row, 7, 1);  // black: five around h8 with a gap at h8
-  for (const auto& [row, column] : {std::pair{0, 0}, {0, 14}, {14, 14}}) put(row, column, -1);
+  for (const auto& [row, column] : {std::pair{0, 0}, {14, 14}}) put(row, column, -1);
   setup.current_player = 1;
   for (const bool foul : {true, false}) {
     GomokuBoard board;
@@ -276,7 +334,10 @@ void renju_fouls_are_exploited() {
 }  // namespace
 }  // namespace qizero
 
-int main() {
+// The argument, if any, multiplies the number of positions: 8 checks 200 wins by fours of each rule, 20 checks 1,000
+// blocks of each.
+int main(int count, char** arguments) {
+  if (count > 1) qizero::scale = std::max(1, std::atoi(arguments[1]));
   return qizero::run_tests({{"play and undo keep every point right", qizero::play_and_undo_keep_every_point_right},
                             {"wins by fours are found", qizero::wins_by_fours_are_found},
                             {"claimed wins hold against every answer", qizero::claimed_wins_hold_against_every_answer},
