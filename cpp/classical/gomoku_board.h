@@ -262,8 +262,8 @@ class GomokuBoard {
           for (const int player : {0, 1}) {
             const Point& here = points_of_[player][static_cast<std::size_t>(other)];
             if (!reaches[player] || now[player] == here.lines[static_cast<std::size_t>(direction)]) continue;
-            changes_.push_back({static_cast<std::int16_t>(other), potential(player, other),
-                                static_cast<std::uint8_t>(player), here});
+            changes_.push_back(
+                {static_cast<std::int16_t>(other), potential(player, other), static_cast<std::uint8_t>(player), here});
             set_line(player, other, direction, now[player]);
           }
         }

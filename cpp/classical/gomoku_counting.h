@@ -18,9 +18,11 @@ class GomokuCounting {
 
   void set(const Gomoku& position) {
     positions_.assign(1, position);
+    played_.clear();
     size_ = position.board_shape().width;
     for (auto& of_direction : windows_) of_direction.fill({});
     owners_.fill(empty);
+    stones_near_.fill(0);
     totals_ = {0, 0};
     const Setup setup = position.setup();
     for (int point = 0; point < size_ * size_; ++point)
@@ -46,24 +48,30 @@ class GomokuCounting {
     return std::clamp(totals_[mover] + totals_[mover] / 8 - totals_[1 - mover], -max_evaluation, max_evaluation);
   }
 
-  // The points within two cells of a stone that count for most, at most `most`.
+  // The points within two cells of a stone that count for most, at most `most`; the middle of an empty board.
   void candidates(Candidates<Gomoku>& candidates, int) {
     constexpr int most = 16;
     const Gomoku& position = positions_.back();
     const int middle = size_ / 2;
     for (int point = 0; point < size_ * size_; ++point) {
-      if (owners_[static_cast<std::size_t>(point)] != empty || !is_near_stone(point)) continue;
+      if (owners_[static_cast<std::size_t>(point)] != empty || stones_near_[static_cast<std::size_t>(point)] == 0)
+        continue;
       const int distance = std::max(std::abs(point / size_ - middle), std::abs(point % size_ - middle));
       candidates.push_back({static_cast<Action>(point), 16 * gain(point) - distance});
     }
-    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    const auto before = [](const Candidate& a, const Candidate& b) {
       return a.priority != b.priority ? a.priority > b.priority : a.action < b.action;
-    });
+    };
+    // Twice as many as wanted: some may be fouls.
+    std::partial_sort(candidates.begin(), candidates.begin() + std::min(candidates.size(), 2 * most), candidates.end(),
+                      before);
     int kept = 0;
-    for (int i = 0; i < candidates.size() && kept < most; ++i)
+    for (int i = 0; i < std::min(candidates.size(), 2 * most) && kept < most; ++i)
       if (position.is_legal(candidates[i].action)) candidates[kept++] = candidates[i];
     candidates.resize_down(kept);
-    if (kept == 0) candidates.push_back({position.legal_actions()[0], 0});
+    if (kept > 0) return;
+    const auto centre = static_cast<Action>(middle * size_ + middle);
+    candidates.push_back({position.is_legal(centre) ? centre : position.legal_actions()[0], 0});
   }
 
  private:
@@ -93,6 +101,12 @@ class GomokuCounting {
 
   void put(int point, int player, int count) {
     owners_[static_cast<std::size_t>(point)] = static_cast<std::int8_t>(count > 0 ? player : empty);
+    const int row = point / size_, column = point % size_;
+    for (int r = std::max(row - 2, 0); r <= std::min(row + 2, size_ - 1); ++r)
+      for (int c = std::max(column - 2, 0); c <= std::min(column + 2, size_ - 1); ++c) {
+        std::int8_t& near = stones_near_[static_cast<std::size_t>(r * size_ + c)];
+        near = static_cast<std::int8_t>(near + count);
+      }
     for_each_window(point, [&](Counts& counts) {
       for (const std::size_t side : {0, 1}) totals_[side] -= value(counts, side);
       std::int8_t& stones = counts[static_cast<std::size_t>(player)];
@@ -112,20 +126,12 @@ class GomokuCounting {
     });
     return sum;
   }
-  bool is_near_stone(int point) const {
-    if (positions_.back().to_move() == 0 && played_.empty() && totals_[0] == 0 && totals_[1] == 0) return true;
-    const int row = point / size_, column = point % size_;
-    for (int r = std::max(row - 2, 0); r <= std::min(row + 2, size_ - 1); ++r)
-      for (int c = std::max(column - 2, 0); c <= std::min(column + 2, size_ - 1); ++c)
-        if (owners_[static_cast<std::size_t>(r * size_ + c)] != empty) return true;
-    return false;
-  }
 
   int size_ = 0;
   std::vector<Gomoku> positions_;
   std::vector<Action> played_;
-  std::array<std::int8_t, Gomoku::max_cells> owners_{};
-  std::array<std::array<Counts, Gomoku::max_cells>, 4> windows_{};  // by direction and first cell
+  std::array<std::int8_t, Gomoku::max_cells> owners_{}, stones_near_{};  // within two cells, itself too
+  std::array<std::array<Counts, Gomoku::max_cells>, 4> windows_{};       // by direction and first cell
   std::array<int, 2> totals_{};
 };
 

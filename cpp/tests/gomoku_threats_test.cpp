@@ -22,7 +22,8 @@ std::string describe(const Gomoku& position) {
   std::string text = std::string(Gomoku::rule_names[static_cast<std::size_t>(position.options()[1])]) + ", " +
                      (position.to_move() == 0 ? "X" : "O") + " to move\n";
   for (int cell = 0; cell < size * size; ++cell)
-    text += std::string(1, "O.X"[setup.board[static_cast<std::size_t>(cell)] + 1]) + (cell % size == size - 1 ? "\n" : "");
+    text +=
+        std::string(1, "O.X"[setup.board[static_cast<std::size_t>(cell)] + 1]) + (cell % size == size - 1 ? "\n" : "");
   return text;
 }
 
@@ -100,8 +101,7 @@ int win_by_fours(const Gomoku& position, int plies, int must, int& budget) {
     if (fives.size() > 1 || !four.is_legal(static_cast<Action>(fives[0]))) return 3;
     const Gomoku answered = after(four, fives[0]);
     if (answered.outcome() != Outcome::ongoing) continue;
-    const std::vector<int> threatened =
-        five_points_around(answered, answered.setup().board, 1 - mover, fives[0]);
+    const std::vector<int> threatened = five_points_around(answered, answered.setup().board, 1 - mover, fives[0]);
     if (threatened.size() > 1) continue;
     const int found = win_by_fours(answered, plies - 2, threatened.empty() ? -1 : threatened[0], budget);
     if (found == 0) continue;
@@ -214,7 +214,8 @@ void wins_by_fours_are_found() {
     for (const auto& [plies, count] : by_plies)
       lengths += " " + std::to_string(count) + " of " + std::to_string(plies) + " plies,";
     std::printf("        %dx%d %s: wins by fours,%s the slowest found in %.3f s\n", options[0], options[0],
-                std::string(Gomoku::rule_names[static_cast<std::size_t>(options[1])]).c_str(), lengths.c_str(), slowest);
+                std::string(Gomoku::rule_names[static_cast<std::size_t>(options[1])]).c_str(), lengths.c_str(),
+                slowest);
     CHECK(by_plies.size() >= 3, lengths);
   }
 }
@@ -254,7 +255,6 @@ void claimed_wins_hold_against_every_answer() {
       int checked = 0;
       const int wanted = (by_threats ? 2 : 10) * scale;
       for (int tries = 0; checked < wanted; ++tries) {
-
         const Gomoku position = crowded_position(options, 8 + tries % 16, 4, rng);
         if (wins_within_three(position)) continue;
         board.set(position);
