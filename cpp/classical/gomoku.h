@@ -40,6 +40,7 @@ class GomokuPatterns {
 
   void candidates(Candidates<Gomoku>& candidates, int depth) {
     const int mover = board_.to_move(), opponent = 1 - mover;
+    left_out_ = false;
     if (const int five = board_.points(mover, PointPattern::five).first(); five >= 0) {
       candidates.push_back({static_cast<Action>(five), 0});
       return;
@@ -57,10 +58,15 @@ class GomokuPatterns {
     if (has_allowed(opponent, PointPattern::open_four)) {
       add(candidates, GomokuThreats::answers_to_three(board_));
       if (candidates.empty()) add_any(candidates);
+      // White can also answer black's threes from afar, by making a point of black's a foul.
+      left_out_ = board_.rule() == Gomoku::renju && opponent == 0;
       return;
     }
+    left_out_ = true;
     add_best(candidates, width(depth));
   }
+
+  bool left_out() const { return left_out_; }
 
   int forced_win(int ply) {
     const int mover = board_.to_move();
@@ -68,7 +74,7 @@ class GomokuPatterns {
     if (!board_.has(1 - mover, PointPattern::five) && has_allowed(mover, PointPattern::open_four)) return 3;
     if (!board_.has(mover, PointPattern::four) && !board_.has(mover, PointPattern::four_three)) return 0;
     Known& known = known_[board_.hash() % known_.size()];
-    const int nodes = ply == 1 ? 2000 : 40;
+    const int nodes = ply == 1 ? 200 : 40;
     if (known.hash != board_.hash() || known.nodes != nodes)
       known = {board_.hash(), nodes, threats_.win_by_fours(board_, nodes)};
     return known.plies;
@@ -153,6 +159,7 @@ class GomokuPatterns {
   GomokuBoard board_;
   GomokuThreats threats_;
   Order to_attack_, to_defend_;
+  bool left_out_ = false;
   std::vector<Known> known_ = std::vector<Known>(1 << 14);
 };
 

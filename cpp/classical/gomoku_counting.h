@@ -48,6 +48,8 @@ class GomokuCounting {
     return std::clamp(totals_[mover] + totals_[mover] / 8 - totals_[1 - mover], -max_evaluation, max_evaluation);
   }
 
+  bool left_out() const { return true; }
+
   // The points within two cells of a stone that count for most, at most `most`; the middle of an empty board.
   void candidates(Candidates<Gomoku>& candidates, int) {
     constexpr int most = 16;

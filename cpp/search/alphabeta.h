@@ -173,7 +173,7 @@ class AlphaBeta {
     board_.candidates(candidates, depth);
     const int mover = board_.to_move();
     prioritise(candidates, mover, 0, result_.action);
-    const bool forced = extends(candidates);
+    const bool forced = extends(candidates), selective = left_out();
     int best = -infinity;
     Action best_action = -1;
     std::vector<AlphaBetaResult::RootScore> scores;
@@ -203,6 +203,7 @@ class AlphaBeta {
       }
     }
     if (best <= alpha) return best;
+    if (selective) result_.score = unless_proven(best, 0);
     result_.root = std::move(scores);
     return best;
   }
@@ -249,7 +250,9 @@ class AlphaBeta {
     board_.candidates(candidates, depth);
     prioritise(candidates, mover, ply, table_action);
     const int child_depth = extends(candidates) ? depth : depth - 1;
-    int best = -infinity, floor = alpha;
+    const bool selective = left_out();
+    // What becomes an estimate has to be known exactly before.
+    int best = -infinity, floor = selective && alpha < -max_evaluation ? -infinity : alpha;
     Action best_action = -1;
     for (int i = 0; i < candidates.size(); ++i) {
       const Action action = take_next(candidates, i);
@@ -271,6 +274,7 @@ class AlphaBeta {
         break;
       }
     }
+    if (selective) best = unless_proven(best, ply);
     const Bound bound = best >= beta ? Bound::lower : best > alpha ? Bound::exact : Bound::upper;
     table_.store({.hash = hash,
                   .score = static_cast<std::int16_t>(from_root(best, ply)),
@@ -290,6 +294,18 @@ class AlphaBeta {
     return score >= win_score - 2 * max_search_ply      ? score + ply
            : score <= -(win_score - 2 * max_search_ply) ? score - ply
                                                         : score;
+  }
+
+  bool left_out() const {
+    if constexpr (LeavesOutActions<Board>) return board_.left_out();
+    return false;
+  }
+  // The score of a node that was not searched with all its actions: a loss is then an estimate, counted in plies from
+  // the node.
+  int unless_proven(int score, int ply) {
+    if (!is_loss(score)) return score;
+    ++evaluations_;
+    return score - ply + win_score - unproven_win_score;
   }
 
   static bool extends(const Candidates<G>& candidates) {
