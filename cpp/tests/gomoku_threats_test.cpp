@@ -147,8 +147,10 @@ const std::array<OptionValues, 4> all_rules{
 
 void play_and_undo_keep_every_point_right() {
   Rng rng(3);
-  for (const OptionValues& options : all_rules)
-    for (int game = 0; game < 30; ++game) {
+  std::vector<OptionValues> all(all_rules.begin(), all_rules.end());
+  for (int size = Gomoku::min_size; size <= Gomoku::max_size; ++size) all.push_back({size, size % 3});
+  for (const OptionValues& options : all)
+    for (int game = 0; game < 10; ++game) {
       Gomoku position = Gomoku::initial(options);
       GomokuBoard board, fresh;
       board.set(position);
