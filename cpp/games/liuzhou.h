@@ -64,6 +64,12 @@ class Liuzhou {
   Outcome outcome() const { return outcome_; }
   std::string_view phase() const { return phase_names[static_cast<std::size_t>(phase_)]; }
 
+  // For searches that know this game.
+  std::uint64_t unmarked_stones(int player) const { return unmarked(player); }
+  std::uint64_t empty_cells() const { return empty(); }
+  bool is_placing() const { return !placing_is_over(); }
+  int pending_selections() const { return pending_; }
+
   // Material: all games that no side wins end at a limit. Marked stones are as good as gone.
   float limit_value() const {
     const int difference = std::popcount(unmarked(black)) - std::popcount(unmarked(white));

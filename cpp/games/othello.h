@@ -71,6 +71,12 @@ class Othello {
   // The complement tells the players apart: the four centre cells are taken, so no mover_ is another one's complement.
   std::uint64_t hash() const { return hash_combine(player_ == 0 ? mover_ : ~mover_, opponent_); }
 
+  // Bitboards, for searches that know this game.
+  std::uint64_t stones_of_mover() const { return mover_; }
+  std::uint64_t stones_of_opponent() const { return opponent_; }
+  std::uint64_t moves_of_mover() const { return legal_; }
+  std::uint64_t moves_of_opponent() const { return legal_cells(opponent_, mover_); }
+
   void encode(float* planes) const {
     planes = write_cell_plane(planes, mover_, max_cells);
     planes = write_cell_plane(planes, opponent_, max_cells);

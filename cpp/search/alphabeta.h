@@ -57,6 +57,8 @@ class AlphaBeta {
     limits_ = limits;
     cancel_ = cancel;
     result_ = {};
+    own_nodes_ = 0;
+    forced_nodes_before_ += nodes_of_forced_wins();
     done_ = false;
     root_ = position;
     board_.set(position);
@@ -72,6 +74,24 @@ class AlphaBeta {
                                         [](const Candidate& a, const Candidate& b) { return a.priority < b.priority; });
     result_.action = first->action;
     result_.line = {first->action};
+    if constexpr (HasForcedWins<Board>) {
+      // A part of what the search may take; where only depth limits it, the board decides.
+      ForcedWinBudget budget{.stop = [this] { return out_of_budget(); }};
+      if (limits.milliseconds > 0) budget.nodes = static_cast<std::int64_t>(100 * limits.milliseconds) + 1;
+      if (limits.nodes > 0) budget.nodes = limits.nodes / 5 + 1;
+      std::vector<Action> line;
+      const int plies = board_.forced_win_at_root(line, budget);
+      result_.nodes = nodes_of_forced_wins();
+      if (plies > 0) {
+        result_.action = line.front();
+        result_.line = std::move(line);
+        result_.score = win_score - plies;
+        result_.depth = 1;
+        result_.root = {{result_.action, result_.score, true}};
+        set_proof(true);
+        done_ = true;
+      }
+    }
   }
 
   // Searches one ply deeper than before. False when the search is over: by its limits, by the token, or because nothing
@@ -85,7 +105,8 @@ class AlphaBeta {
       result_.depth = depth;
       const bool complete = evaluations_ == evaluations_before;
       set_proof(complete);
-      done_ = depth >= limits_.depth || complete || result_.proven.has_value() || out_of_budget();
+      const bool forced = limits_.milliseconds > 0 && result_.root.size() == 1;  // no time to be lost on it
+      done_ = depth >= limits_.depth || complete || result_.proven.has_value() || forced || out_of_budget();
     } catch (Stopped) {
       board_.set(*root_);
       done_ = true;
@@ -107,9 +128,15 @@ class AlphaBeta {
            std::chrono::duration<double, std::milli>(Clock::now() - start_).count() >= limits_.milliseconds;
   }
   void count_node() {
-    ++result_.nodes;
+    ++own_nodes_;
+    result_.nodes = own_nodes_ + nodes_of_forced_wins();
     if (limits_.nodes > 0 && result_.nodes > limits_.nodes) throw Stopped();
-    if ((result_.nodes & 0xff) == 0 && out_of_budget()) throw Stopped();
+    if ((own_nodes_ & 0xff) == 0 && out_of_budget()) throw Stopped();
+  }
+
+  std::int64_t nodes_of_forced_wins() const {
+    if constexpr (HasForcedWins<Board>) return board_.nodes_of_forced_wins() - forced_nodes_before_;
+    return 0;
   }
 
   void set_proof(bool complete) {
@@ -146,7 +173,7 @@ class AlphaBeta {
     board_.candidates(candidates, depth);
     const int mover = board_.to_move();
     prioritise(candidates, mover, 0, result_.action);
-    const bool forced = extends(candidates);
+    const bool forced = extends(candidates), selective = left_out();
     int best = -infinity;
     Action best_action = -1;
     std::vector<AlphaBetaResult::RootScore> scores;
@@ -176,6 +203,7 @@ class AlphaBeta {
       }
     }
     if (best <= alpha) return best;
+    if (selective) result_.score = unless_proven(best, 0);
     result_.root = std::move(scores);
     return best;
   }
@@ -198,9 +226,6 @@ class AlphaBeta {
       ++evaluations_;
       return from_here(board_.evaluate(), ply);
     }
-    if constexpr (HasForcedWins<Board>)
-      if (const int plies = board_.forced_win(); plies > 0) return win_score - ply - plies;
-
     const bool pv_node = beta - alpha > 1;
     const std::uint64_t hash = board_.hash() ^ salt_;
     Action table_action = -1;
@@ -217,12 +242,17 @@ class AlphaBeta {
       }
     }
 
+    if constexpr (HasForcedWins<Board>)
+      if (const int plies = board_.forced_win(ply); plies > 0) return win_score - ply - plies;
+
     const std::int64_t evaluations_before = evaluations_;
     Candidates<G> candidates;
     board_.candidates(candidates, depth);
     prioritise(candidates, mover, ply, table_action);
     const int child_depth = extends(candidates) ? depth : depth - 1;
-    int best = -infinity, floor = alpha;
+    const bool selective = left_out();
+    // What becomes an estimate has to be known exactly before.
+    int best = -infinity, floor = selective && alpha < -max_evaluation ? -infinity : alpha;
     Action best_action = -1;
     for (int i = 0; i < candidates.size(); ++i) {
       const Action action = take_next(candidates, i);
@@ -244,6 +274,7 @@ class AlphaBeta {
         break;
       }
     }
+    if (selective) best = unless_proven(best, ply);
     const Bound bound = best >= beta ? Bound::lower : best > alpha ? Bound::exact : Bound::upper;
     table_.store({.hash = hash,
                   .score = static_cast<std::int16_t>(from_root(best, ply)),
@@ -263,6 +294,18 @@ class AlphaBeta {
     return score >= win_score - 2 * max_search_ply      ? score + ply
            : score <= -(win_score - 2 * max_search_ply) ? score - ply
                                                         : score;
+  }
+
+  bool left_out() const {
+    if constexpr (LeavesOutActions<Board>) return board_.left_out();
+    return false;
+  }
+  // The score of a node that was not searched with all its actions: a loss is then an estimate, counted in plies from
+  // the node.
+  int unless_proven(int score, int ply) {
+    if (!is_loss(score)) return score;
+    ++evaluations_;
+    return score - ply + win_score - unproven_win_score;
   }
 
   static bool extends(const Candidates<G>& candidates) {
@@ -309,6 +352,7 @@ class AlphaBeta {
   Clock::time_point start_;
   AlphaBetaResult result_;
   bool done_ = true;
+  std::int64_t own_nodes_ = 0, forced_nodes_before_ = 0;  // of this search; of all before
   std::int64_t evaluations_ = 0;  // leaves whose score is an estimate, also those inside table entries
   std::array<std::array<int, G::max_actions>, 2> history_{};
   std::array<std::array<Action, 2>, max_search_ply + 1> killers_{};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -16,6 +17,8 @@ namespace qizero {
 // Scores are whole numbers seen from the side to move. A win in d plies is win_score - d, a loss in d plies the
 // negative; evaluations stay within max_evaluation.
 inline constexpr int win_score = 30'000, max_evaluation = 20'000, max_search_ply = 200;
+// Wins found against a part of the answers only are worth this instead of win_score.
+inline constexpr int unproven_win_score = 25'000;
 
 constexpr bool is_win(int score) { return score >= win_score - max_search_ply; }
 constexpr bool is_loss(int score) { return score <= -(win_score - max_search_ply); }
@@ -43,15 +46,31 @@ concept SearchBoard = requires(B board, const B same, const G& position, Action 
   // The rest is asked only while the game goes on, and depends on the position (and depth) alone.
   { board.evaluate() } -> std::same_as<int>;             // for the mover; a proven win or loss may be returned as such
   // Legal actions, at least one; `depth` (> 0) plies are still to be searched. All of them, unless the board knows that
-  // those left out are no better.
+  // those left out are no better, or tells that it does not know (LeavesOutActions).
   { board.candidates(candidates, depth) } -> std::same_as<void>;
 };
 // clang-format on
 
-// Optional: plies in which the mover wins by force, found by a search of its own; 0: none found.
+struct ForcedWinBudget {
+  std::int64_t nodes = 0;      // 0: as many as the board thinks right
+  std::function<bool()> stop;  // asked now and then; true: come back with nothing
+};
+
+// Optional: plies in which the mover wins by force, found by a search of its own; 0: none found. Depends on the
+// position and on how many plies below the root it is (at least 1). At the root itself, where more work is worth it,
+// `line` is set to the way to the win.
 template <class B>
-concept HasForcedWins = requires(B board) {
-  { board.forced_win() } -> std::same_as<int>;
+concept HasForcedWins = requires(B board, int ply, std::vector<Action>& line, const ForcedWinBudget& budget) {
+  { board.forced_win(ply) } -> std::same_as<int>;
+  { board.forced_win_at_root(line, budget) } -> std::same_as<int>;
+  { board.nodes_of_forced_wins() } -> std::same_as<std::int64_t>;  // positions that these have looked at in all
+};
+
+// Optional: whether the last call of `candidates` left out actions that could be better. A loss by all candidates is
+// then no proven one.
+template <class B>
+concept LeavesOutActions = requires(const B board) {
+  { board.left_out() } -> std::same_as<bool>;
 };
 
 // Optional: an action without alternative does not count towards the depth.

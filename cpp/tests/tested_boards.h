@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "classical/connect4.h"
-#include "games/gomoku.h"
-#include "games/liuzhou.h"
-#include "games/othello.h"
+#include "classical/gomoku.h"
+#include "classical/liuzhou.h"
+#include "classical/othello.h"
 #include "games/tictactoe.h"
 #include "search/search_board.h"
 
@@ -17,6 +17,7 @@ struct TestedPositions {
   int positions;        // of each set of options and each board
   int longest_opening;  // random plies before a position
   int most_leaves;      // bounds the depth
+  int branching = 2;    // of positions further down, at least
 };
 
 template <Game G>
@@ -25,7 +26,7 @@ TestedPositions tested_positions() {
 }
 template <>
 inline TestedPositions tested_positions<Gomoku>() {
-  return {{{15, Gomoku::freestyle}, {9, Gomoku::standard}, {15, Gomoku::renju}}, 700, 40, 3000};
+  return {{{15, Gomoku::freestyle}, {9, Gomoku::standard}, {15, Gomoku::renju}}, 350, 40, 2000, 12};
 }
 template <>
 inline TestedPositions tested_positions<Liuzhou>() {
