@@ -26,7 +26,8 @@ from qizero.console import (
     show_ratings,
 )
 from qizero.evaluator import BackendError, EvaluationError, ModelFileError
-from qizero.games import IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.game_files import read_file_or_moves
+from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
 from qizero.ladder import play_ladder
 from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
@@ -239,7 +240,8 @@ def ladder(
 def analyze(
     game: GameArgument,
     moves: Annotated[
-        str, typer.Argument(metavar="MOVES", help="Moves in the game's notation, separated by spaces.")
+        str,
+        typer.Argument(metavar="FILE_OR_MOVES", help="SGF, PSQ, a state's text, or moves such as 4455 or 'h8 i9'."),
     ] = "",
     player: Annotated[str, typer.Option(metavar="SPEC", help="Who analyses.")] = "rollout:sims=20000",
     seed: SeedOption = 1,
@@ -248,10 +250,9 @@ def analyze(
     """What a player thinks of a position."""
     chosen = load_game(game)
     check_json(json)
-    state = chosen.new_initial_state()
-    words = list(moves) if chosen.name == "connect4" and moves.isdigit() else moves.split()
-    for word in words:
-        state.apply_action(state.string_to_action(word))
+    state = read_file_or_moves(moves, chosen)
+    _check_same_game(game, state.game)
+    chosen = state.game
     if state.is_terminal():
         raise InvalidInputError("the game is over after these moves: there is nothing to analyse")
     analysis = make_player(player, chosen, seed=seed).analyze(state)
@@ -315,6 +316,15 @@ def _need(package: str, what: str) -> None:
 
     if find_spec(package) is None:
         raise InvalidInputError(f"{what} needs {package}: pip install 'qizero[train]'")
+
+
+def _check_same_game(spec: str, found: Game) -> None:
+    """Refuse a file of another game than the one asked for; options that were not asked for may differ."""
+    wanted = load_game(spec)
+    named = [part.partition("=")[0].strip() for part in spec.partition("(")[2].split(",")]
+    differs = [name for name in named if name in wanted.options and wanted.options[name] != found.options.get(name)]
+    if wanted.name != found.name or differs:
+        raise InvalidInputError(f"the game is one of {found}, not of {spec}: say 'qizero analyze \"{found}\" …'")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -169,7 +169,7 @@ def test_trying_another_move_begins_a_game_of_its_own(server: RunningServer) -> 
     assert len(client.state["moves"]) == 3
 
 
-@pytest.mark.parametrize("form", ["sgf", "state"])
+@pytest.mark.parametrize("form", ["sgf", "moves", "state"])
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
 def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form: str) -> None:
     rng = random.Random(5)
@@ -182,7 +182,7 @@ def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form
     client.new(row.id, position=before.serialize(), seats=("human", "human"))
     board = client.state["frame"]["board"]
     text = client.ask("export", format=form)["text"]
-    client.new("tictactoe", position=text, seats=("human", "human"))
+    client.new(row.id, position=text, seats=("human", "human"))
     assert client.state["descriptor"]["game"] == row.id
     assert client.state["frame"]["board"] == board
     assert len(client.state["moves"]) == len(before.history())

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from qizero.game_files import Format
 from qizero.server.session import Opening, Stage
 
 VERSION = 1
@@ -172,7 +173,7 @@ class Request(Message):
 
 
 class New(Request):
-    """Begin a game and look at it; `position` is a state's text (or SGF) to go on from."""
+    """Begin a game and look at it; `position` is a game's text in any format to go on from."""
 
     type: Literal["new"]
     game: ShortText
@@ -277,7 +278,7 @@ class Export(Request):
     """Ask for the game as a file."""
 
     type: Literal["export"]
-    format: Literal["sgf", "state"]
+    format: Format
 
 
 class Ping(Request):

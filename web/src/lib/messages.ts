@@ -93,7 +93,7 @@ export interface Export {
   v: 1;
   id: number;
   type: "export";
-  format: "sgf" | "state";
+  format: "sgf" | "psq" | "moves" | "state";
 }
 
 /** The answer to `export`. */
@@ -223,7 +223,7 @@ export interface MovedMessage {
   value_for_player0: number;
 }
 
-/** Begin a game and look at it; `position` is a state's text (or SGF) to go on from. */
+/** Begin a game and look at it; `position` is a game's text in any format to go on from. */
 export interface New {
   v: 1;
   id: number;
