@@ -60,7 +60,8 @@ class GameInfo(Message):
 
 
 class Opponent(Message):
-    """Somebody to play against. `elo` is measured, or null; `growth` places a net on its way from 0 (knows nothing) to
+    """Somebody to play against. `elo` is measured (approximate: under other
+    options than these), or null; `growth` places a net on its way from 0 (knows nothing) to
     1 (fully trained), or is null."""
 
     id: str
@@ -71,6 +72,7 @@ class Opponent(Message):
     note_zh: str
     elo: float | None
     elo_error: float | None
+    elo_approximate: bool
     growth: float | None
 
 
