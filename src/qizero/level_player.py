@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,13 @@ class Analyst(Protocol):
     ) -> Analysis: ...
 
 
+@runtime_checkable
+class ManyAnalyst(Protocol):
+    """One that searches many states as one batch."""
+
+    def analyze_many(self, states: Sequence[State]) -> list[Analysis]: ...
+
+
 class LevelPlayer:
     """A level of a game (see levels.py) on the search of another player. The same seed gives the same choices.
 
@@ -46,7 +53,11 @@ class LevelPlayer:
         return self.analyze(state, cancel=cancel).action
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
-        return [self.choose(state) for state in states]
+        if isinstance(self._analyst, ManyAnalyst):
+            found = self._analyst.analyze_many(states)
+        else:
+            found = [self._analyst.analyze(state) for state in states]
+        return [self._pick(state, analysis) for state, analysis in zip(states, found, strict=True)]
 
     def analyze(
         self,
