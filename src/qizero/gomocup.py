@@ -20,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from qizero import swap2
+from qizero.alphabeta import AlphaBetaPlayer
 from qizero.games import Game, IllegalActionError, InvalidInputError, State, load_game
 from qizero.gomocup_engine import RULE_NUMBERS, UNLIMITED_MS
 from qizero.levels import strongest_kind
@@ -32,7 +33,7 @@ MAX_LINE_BYTES = 65_536
 DEFAULT_TURN_MS = 5_000  # where the manager sets no limit
 FAST_TURN_MS = 60  # "as fast as possible"
 BASE_MEGABYTES = 112  # what Python and the rest of the program take; the table of the search comes on top
-NO_LIMIT_MS = 10_000_000  # the clock of the player itself: time is kept by cancelling it
+NO_LIMIT_MS = 10_000_000  # of a spec: a move's time is set when it is known, and kept by cancelling in any case
 
 ABOUT = f'name="qizero", version="{__version__}", author="the qizero authors", country="", www="", email=""'
 STOPS = ("YXSTOP", "STOP", "END")
@@ -294,15 +295,17 @@ class Brain:
         if state.is_terminal():
             raise ProtocolError("the game is over: there is nothing to play")
         mover = state.current_player()
-        action = self._within_time(state, lambda cancel: player.choose(state, cancel))
+        action = self._within_time(state, player, lambda cancel: player.choose(state, cancel))
         state.apply_action(action)
         self._stones = [*stones, (action, mover)]
         return point_of(action, game)
 
-    def _within_time(self, state: State, search: Callable[[CancelToken], Found]) -> Found:
+    def _within_time(self, state: State, player: Player, search: Callable[[CancelToken], Found]) -> Found:
         cells = state.game.board_shape[0] ** 2
         stones = int(np.count_nonzero(state.board()))
         deadline = self._arrived + self._limits.thinking_ms(stones, cells, self._used_ms) / 1000
+        if self._spec is None and isinstance(player, AlphaBetaPlayer):
+            player.milliseconds = max(1.0, 1000 * (deadline - time.monotonic()))
         token = self._stops.begin(self._number)
         clock = threading.Timer(max(0.0, deadline - time.monotonic()), token.cancel)
         clock.daemon = True
@@ -311,6 +314,7 @@ class Brain:
             return search(token)
         finally:
             clock.cancel()
+            clock.join()
             self._stops.end()
             self._used_ms += (time.monotonic() - self._arrived) * 1000
 
@@ -347,7 +351,7 @@ class Brain:
             for _ in range(3):
                 state.apply_action(swap2.opening_action(state, self._swaps))
             return " ".join(point_of(action, game) for action in state.history())
-        found = self._within_time(state, lambda cancel: player.analyze(state, cancel=cancel))
+        found = self._within_time(state, player, lambda cancel: player.analyze(state, cancel=cancel))
         return "SWAP" if swap2.colour_choice(found.value) == "black" else point_of(found.action, game)
 
     # ---- The rest ----------------------------------------------------------------------------------------------------

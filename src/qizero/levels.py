@@ -71,9 +71,9 @@ TITLES = {
 CLASSICAL: dict[str, tuple[Level, ...]] = {
     "tictactoe": (
         Level("first-game", "rollout:sims=9", 2.0, 1.0, blocks=False),
-        Level("beginner", "rollout:sims=18", 1.0, 0.5),
-        Level("casual", "rollout:sims=40", 0.5, 0.2),
-        Level("club", "rollout:sims=150", 0.2, 0.1),
+        Level("beginner", "rollout:sims=9", 2.0, 2.0),
+        Level("casual", "rollout:sims=20", 0.8, 0.4),
+        Level("club", "rollout:sims=100", 0.3, 0.1),
         Level("perfect", "perfect"),
     ),
     "connect4": (
@@ -92,7 +92,7 @@ CLASSICAL: dict[str, tuple[Level, ...]] = {
         Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
         Level("strong", "alphabeta:depth=4"),
         Level("expert", "alphabeta:depth=6"),
-        Level("master", "alphabeta:nodes=1000000"),
+        Level("master", "alphabeta:nodes=300000"),
     ),
     "gomoku": (
         Level("first-game", "alphabeta:depth=1,temperature=0.6", 1.2, 0.5, blocks=False),
