@@ -55,7 +55,7 @@ void bind_alphabeta(nb::module_& module) {
             search.begin(state, {depth, nodes, milliseconds, margin, reuse}, std::move(cancel));
           },
           "state"_a, "depth"_a = 100, "nodes"_a = 0, "milliseconds"_a = 0.0, "margin"_a = 0, "reuse"_a = false,
-          "cancel"_a.none() = nb::none(),
+          "cancel"_a.none() = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
           "Prepares a search. 0 nodes or milliseconds: no limit. Actions that lose at most `margin` to the best get an "
           "exact score. `reuse`: keep what earlier searches found, on which the result then depends.")
       .def("deepen", &AnyAlphaBeta::deepen, nb::call_guard<nb::gil_scoped_release>(),

@@ -21,7 +21,8 @@ class AlphaBetaPlayer:
     """Alpha-beta within a depth, a number of nodes or a time, whichever comes first.
 
     Limited by depth or nodes, what it plays depends on the position alone. Limited by time it also keeps what it found
-    in earlier positions. With a temperature it draws from the actions whose values come near the best.
+    in earlier positions. With a temperature it draws from the actions whose values come near the best. `milliseconds`
+    (0: no limit) may be changed between searches.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class AlphaBetaPlayer:
             milliseconds = 1000.0
         self._depth = 100 if depth is None else depth
         self._nodes = nodes or 0
-        self._milliseconds = milliseconds or 0.0
+        self.milliseconds = milliseconds or 0.0
         self._temperature = temperature
         self._rng = np.random.default_rng(seed)
         self._lock = threading.Lock()
@@ -72,9 +73,9 @@ class AlphaBetaPlayer:
                 state,
                 depth=self._depth,
                 nodes=self._nodes,
-                milliseconds=self._milliseconds,
+                milliseconds=self.milliseconds,
                 margin=margin,
-                reuse=self._milliseconds > 0,
+                reuse=self.milliseconds > 0,
                 cancel=cancel,
             )
             reported = time.monotonic()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Analysis"]
+__all__ = ["Analysis", "unsearched_analysis"]
 
 
 @dataclass(frozen=True)
@@ -26,3 +26,21 @@ class Analysis:
     distance: int | None  # plies to the end, if proven
     simulations: int  # nodes for alpha-beta
     depth: int | None  # alpha-beta only
+
+
+def unsearched_analysis(action: int, policy: NDArray[np.float32], wdl: tuple[float, float, float]) -> Analysis:
+    """What there is to say without a search."""
+    return Analysis(
+        action=action,
+        value=wdl[0] - wdl[2],
+        wdl=wdl,
+        policy=policy,
+        prior=policy,
+        visits=np.zeros(len(policy), np.int32),
+        q=np.full(len(policy), np.nan, np.float32),
+        pv=[action],
+        proven=None,
+        distance=None,
+        simulations=0,
+        depth=None,
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from qizero import results
-from qizero.arena import Sprt, play_match
+from qizero.arena import MatchResult, Sprt, play_match
 from qizero.bench_cli import bench
 from qizero.cli_options import SEED, JsonOption, SeedOption, check_json, number
 from qizero.config import ConfigError, load_config
@@ -26,8 +26,11 @@ from qizero.console import (
     show_ratings,
 )
 from qizero.evaluator import BackendError, EvaluationError, ModelFileError
-from qizero.games import IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.game_files import read_file_or_moves
+from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.gomocup_engine import EngineError
 from qizero.ladder import play_ladder
+from qizero.levels import levels_of
 from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
 from qizero.version import __version__
@@ -90,6 +93,10 @@ def play(
             "--end-with-input", help="End when standard input has ended and nobody has been there for a minute."
         ),
     ] = False,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", metavar="CMD", help="Offer a Gomocup engine on the page; may be repeated."),
+    ] = None,
     first: Annotated[
         str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who begins; {HUMAN} if left out.")
     ] = None,
@@ -110,7 +117,8 @@ def play(
             raise typer.BadParameter(f"{name} goes with --terminal; on the page, players are chosen there")
     from qizero import server
 
-    server.run(host, port, not no_browser, None if chosen is None else str(chosen), end_with_input=end_with_input)
+    wanted = None if chosen is None else str(chosen)
+    server.run(host, port, not no_browser, wanted, end_with_input=end_with_input, engines=engine or [])
 
 
 GameArgument = Annotated[
@@ -209,6 +217,9 @@ def ladder(
     specs: Annotated[
         list[str] | None, typer.Argument(metavar="[SPEC …]", help="Players; random is always among them.")
     ] = None,
+    levels: Annotated[
+        bool, typer.Option("--levels", help="The levels of the game; with --json, the file that they are shipped with.")
+    ] = False,
     run: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A training run: its networks, rated as it went.")
     ] = None,
@@ -220,6 +231,14 @@ def ladder(
     chosen = load_game(game)
     check_json(json)
     console = make_console(stderr=json == results.STDOUT)
+    players = [f"level:{level.name}" for level in levels_of(chosen)] if levels else []
+    players += [spec for spec in specs or [] if spec != "random"]
+    matches: list[dict[str, object]] = []
+
+    def on_match(stronger: str, weaker: str, result: MatchResult) -> None:
+        matches.append({"first": stronger, "second": weaker, **asdict(result)})
+        show_match(console, str(chosen), stronger, weaker, result)
+
     if run is not None:
         from qizero.rating import ratings_of_run
 
@@ -227,19 +246,22 @@ def ladder(
         if not ratings:
             raise InvalidInputError(f"{run} holds no evaluations yet")
     else:
-        ratings = play_ladder(chosen, ["random", *(spec for spec in specs or [] if spec != "random")], games, seed)
+        ratings = play_ladder(chosen, ["random", *players], games, seed, on_match)
     show_ratings(console, str(chosen), ratings)
     if json is not None:
-        options = {"game": str(chosen), "specs": specs or [], "run": str(run) if run else None, "games": games}
-        result = results.provenance(seed=seed, options=options) | {"ratings": [asdict(rating) for rating in ratings]}
-        results.write_result(result, json)
+        options = {"game": str(chosen), "specs": players, "run": str(run) if run else None, "games": games}
+        figures: dict[str, object] = {"ratings": [asdict(rating) for rating in ratings], "matches": matches}
+        if levels:
+            figures["levels"] = {f"level:{level.name}": level.definition for level in levels_of(chosen)}
+        results.write_result(results.provenance(seed=seed, options=options) | figures, json)
 
 
 @app.command()
 def analyze(
     game: GameArgument,
     moves: Annotated[
-        str, typer.Argument(metavar="MOVES", help="Moves in the game's notation, separated by spaces.")
+        str,
+        typer.Argument(metavar="FILE_OR_MOVES", help="SGF, PSQ, a state's text, or moves such as 4455 or 'h8 i9'."),
     ] = "",
     player: Annotated[str, typer.Option(metavar="SPEC", help="Who analyses.")] = "rollout:sims=20000",
     seed: SeedOption = 1,
@@ -248,10 +270,9 @@ def analyze(
     """What a player thinks of a position."""
     chosen = load_game(game)
     check_json(json)
-    state = chosen.new_initial_state()
-    words = list(moves) if chosen.name == "connect4" and moves.isdigit() else moves.split()
-    for word in words:
-        state.apply_action(state.string_to_action(word))
+    state = read_file_or_moves(moves, chosen)
+    _check_same_game(game, state.game)
+    chosen = state.game
     if state.is_terminal():
         raise InvalidInputError("the game is over after these moves: there is nothing to analyse")
     analysis = make_player(player, chosen, seed=seed).analyze(state)
@@ -279,6 +300,19 @@ def analyze(
         }
         options = {"game": str(chosen), "moves": moves, "player": player}
         results.write_result(results.provenance(seed=seed, options=options) | figures, json)
+
+
+@app.command()
+def gomocup(
+    player: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Who plays; the strongest for the rule if left out.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Of the player's random choices.")] = None,
+) -> None:
+    """Play Gomoku for a manager of the Gomocup protocol, on standard input and output."""
+    from qizero.gomocup import run_brain
+
+    run_brain(player, seed)
 
 
 @app.command()
@@ -317,6 +351,15 @@ def _need(package: str, what: str) -> None:
         raise InvalidInputError(f"{what} needs {package}: pip install 'qizero[train]'")
 
 
+def _check_same_game(spec: str, found: Game) -> None:
+    """Refuse a file of another game than the one asked for; options that were not asked for may differ."""
+    wanted = load_game(spec)
+    named = [part.partition("=")[0].strip() for part in spec.partition("(")[2].split(",")]
+    differs = [name for name in named if name in wanted.options and wanted.options[name] != found.options.get(name)]
+    if wanted.name != found.name or differs:
+        raise InvalidInputError(f"the game is one of {found}, not of {spec}: say 'qizero analyze \"{found}\" …'")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 and one line on standard error for what cannot be done."""
     # Before torch is loaded: its threads sleep while they wait for each other. Spinning, they would be many times
@@ -331,6 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (
         BackendError,
         ConfigError,
+        EngineError,
         EvaluationError,
         IllegalActionError,
         InvalidInputError,

@@ -20,9 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero.alphabeta import AlphaBetaPlayer
-from qizero.analysis import Analysis
+from qizero.analysis import Analysis, unsearched_analysis
 from qizero.evaluator import BACKENDS, Evaluator, check_evaluation, make_evaluator
 from qizero.games import Game, InvalidInputError, State
+from qizero.gomocup_engine import GomocupPlayer
+from qizero.level_player import LevelPlayer
+from qizero.levels import level_of, net_path
 from qizero.perfect import perfect_player
 from qizero.search import (
     CancelToken,
@@ -246,23 +249,6 @@ def analysis_of(result: SearchResult) -> Analysis:
     )
 
 
-def unsearched_analysis(action: int, policy: NDArray[np.float32], wdl: tuple[float, float, float]) -> Analysis:
-    return Analysis(
-        action=action,
-        value=wdl[0] - wdl[2],
-        wdl=wdl,
-        policy=policy,
-        prior=policy,
-        visits=np.zeros(len(policy), np.int32),
-        q=np.full(len(policy), np.nan, np.float32),
-        pv=[action],
-        proven=None,
-        distance=None,
-        simulations=0,
-        depth=None,
-    )
-
-
 # ---- Specs -----------------------------------------------------------------------------------------------------------
 
 
@@ -366,8 +352,25 @@ def make_perfect(spec: str, game: Game, options: Mapping[str, Any], seed: int) -
         raise PlayerSpecError(f"player {spec!r}: {error}") from None
 
 
+def make_gomocup(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> Player:
+    if "cmd" not in options:
+        raise PlayerSpecError(f"player {spec!r}: name the engine, as in gomocup:cmd=/path/to/pbrain-engine,ms=1000")
+    try:
+        return GomocupPlayer(spec, game, options["cmd"], options.get("ms", 1000))
+    except InvalidInputError as error:
+        raise PlayerSpecError(f"player {spec!r}: {error}") from None
+
+
+def make_level(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> Player:
+    try:
+        level = level_of(game, options["name"])
+    except InvalidInputError as error:
+        raise PlayerSpecError(f"player {spec!r}: {error}") from None
+    return LevelPlayer(spec, level, make_player(level.spec, game, seed), seed)
+
+
 def shipped_net(game: Game) -> Path:
-    path = Path(__file__).parent / "models" / f"{game.name}.onnx"
+    path = net_path(game)
     if not path.exists():
         raise PlayerSpecError(f"no net is shipped for {game.name}: name one with zero:net=PATH")
     return path
@@ -409,6 +412,8 @@ KINDS: dict[str, Kind] = {
         make_alphabeta,
     ),
     "perfect": Kind({}, make_perfect),
+    "level": Kind({}, make_level),
+    "gomocup": Kind({"cmd": str, "ms": whole(1, 10_000_000)}, make_gomocup),
 }
 
 
@@ -422,6 +427,8 @@ def make_player(spec: str, game: Game, seed: int | None = None) -> Player:
     if kind is None:
         raise PlayerSpecError(f"player {spec!r}: there is no kind {name!r}; there are {', '.join(KINDS)}")
     options: dict[str, Any] = {}
+    if name == "level":
+        options["name"], rest = rest, ""
     for item in filter(None, rest.split(",")):
         key, equals, text = item.partition("=")
         if not equals or key not in kind.options:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +16,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import qizero
+from qizero.server import launch
 from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
+from qizero.server.opponents import Opponents, opponent_rows
 from qizero.server.tables import Pace
 from server.conftest import RunningServer
 
@@ -169,7 +174,7 @@ def test_trying_another_move_begins_a_game_of_its_own(server: RunningServer) -> 
     assert len(client.state["moves"]) == 3
 
 
-@pytest.mark.parametrize("form", ["sgf", "state"])
+@pytest.mark.parametrize("form", ["sgf", "moves", "state"])
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
 def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form: str) -> None:
     rng = random.Random(5)
@@ -182,7 +187,7 @@ def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form
     client.new(row.id, position=before.serialize(), seats=("human", "human"))
     board = client.state["frame"]["board"]
     text = client.ask("export", format=form)["text"]
-    client.new("tictactoe", position=text, seats=("human", "human"))
+    client.new(row.id, position=text, seats=("human", "human"))
     assert client.state["descriptor"]["game"] == row.id
     assert client.state["frame"]["board"] == board
     assert len(client.state["moves"]) == len(before.history())
@@ -313,3 +318,33 @@ def test_the_http_api(server: RunningServer) -> None:
         headers = http.get("/api/health").headers
         assert headers["x-content-type-options"] == "nosniff"
         assert "default-src 'self'" in headers["content-security-policy"]
+
+
+EVIL = "gomocup:cmd=/bin/touch /tmp/never,ms=1"
+
+
+@pytest.mark.parametrize("spec", [EVIL, "gomocup:cmd=true", "alphabeta:depth=1", "zero:net=/etc/passwd"])
+def test_no_client_names_a_player_by_its_spec(start: Callable[..., RunningServer], spec: str) -> None:
+    server = start(make_player=qizero.make_player, opponents=Opponents(qizero.make_player))
+    client = server.client()
+    for seats in ((spec, "human"), ("human", spec)):
+        answer = client.new("gomoku", seats=seats)
+        assert (answer["type"], answer["code"]) == ("error", "unknown_opponent")
+    client.new("gomoku", seats=("human", "human"))
+    answer = client.command("set_seats", seats=["human", spec])
+    assert (answer["type"], answer["code"]) == ("error", "unknown_opponent")
+    with httpx.Client(base_url=server.url) as http:
+        request = {"game": "gomoku", "actions": [], "opponent": spec}
+        assert http.post("/api/analyze", json=request).status_code == 422
+
+
+def test_engines_are_named_where_the_server_is_started() -> None:
+    engine = Path(__file__).parent.parent / "engines" / "misbehaving_engine.py"
+    command = f"{sys.executable} {engine}"
+    opponents = Opponents(qizero.make_player, partial(opponent_rows, engines=(command,)))
+    row = opponents.of(qizero.load_game("gomoku"))[f"engine:{Path(sys.executable).name}"]
+    assert row.spec == f"gomocup:cmd={command},ms=1000"
+    assert row.spec not in row.view().model_dump_json()
+    assert row.id not in opponents.of(qizero.load_game("connect4"))
+    with pytest.raises(qizero.PlayerSpecError, match="there is no program"):
+        launch.run(engines=["/no/such/engine"])

@@ -5,6 +5,7 @@ session (a game in play) → journal → views → thinking → tables → conne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -15,8 +16,9 @@ def run(
     game: str | None = None,
     journal_directory: Path | None = None,
     end_with_input: bool = False,
+    engines: Sequence[str] = (),
 ) -> None:
     """Serves the page until interrupted; see `qizero.server.launch`."""
     from qizero.server import launch
 
-    launch.run(host, port, open_browser, game, journal_directory, end_with_input)
+    launch.run(host, port, open_browser, game, journal_directory, end_with_input, engines)

@@ -11,8 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from qizero.game_files import Format, GameFileError, read_game, write_game
 from qizero.games import load_game
-from qizero.server import messages, records, views
+from qizero.server import messages, views
 from qizero.server.session import HUMAN, CommandRefusedError
 from qizero.server.tables import Table, Tables
 
@@ -21,6 +22,8 @@ MAX_OUTGOING = 400
 
 MAX_REFUSED = 200
 """Messages that make no sense before the line is given up."""
+
+FILE_ENDINGS: dict[Format, str] = {"sgf": "sgf", "psq": "psq", "moves": "txt", "state": "qizero.txt"}
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +100,7 @@ class Connection:
             await self._answer(request)
         except CommandRefusedError as error:
             self.send(messages.ErrorMessage(id=request.id, code=error.code, detail=str(error)))
-        except records.RecordError as error:
+        except GameFileError as error:
             self.send(messages.ErrorMessage(id=request.id, code="bad_record", detail=str(error)))
         except ValueError as error:
             self.send(messages.ErrorMessage(id=request.id, code="bad_request", detail=str(error)))
@@ -186,19 +189,16 @@ class Connection:
 
     async def _new(self, request: messages.New) -> None:
         state = None
+        game = load_game(request.game, **request.options)
         if request.position is not None:
-            state = await asyncio.to_thread(records.read, request.position)
+            state = await asyncio.to_thread(read_game, request.position, game)
             game = state.game
-        else:
-            game = load_game(request.game, **request.options)
         self._move_to(await self._tables.create(game, request.seats, request.opening, state), request.id)
 
     def _export(self, table: Table, request: messages.Export) -> None:
         play = table.play
-        if request.format == "sgf":
-            name, text = f"{play.game.name}.sgf", records.write_sgf(play, play.seats, "qizero")
-        else:
-            name, text = f"{play.game.name}.qizero.txt", records.write_state(play)
+        text = write_game(play.state_at(), request.format, names=play.seats, resigned=play.resigned)
+        name = f"{play.game.name}.{FILE_ENDINGS[request.format]}"
         self.send(messages.ExportMessage(id=request.id, name=name, text=text))
 
     def _move_to(self, table: Table, request: int) -> None:

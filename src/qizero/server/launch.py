@@ -8,16 +8,17 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import uvicorn
 
+from qizero.games import load_game
 from qizero.players import CancelToken, make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
-from qizero.server.opponents import Opponents
+from qizero.server.opponents import Opponents, engine_row, opponent_rows
 
 DEFAULT_PORT = 8000
 SECONDS_WITHOUT_VISITORS = 60.0  # after the end of its input, a server that is to end with it waits so long
@@ -80,18 +81,22 @@ def run(
     game: str | None = None,
     journal_directory: Path | None = None,
     end_with_input: bool = False,
+    engines: Sequence[str] = (),
     say: Callable[[str], None] = partial(print, flush=True),  # noqa: B008
 ) -> None:
     """Serves the page until interrupted. `game` is the spec of the game that the browser opens with.
 
-    With `end_with_input`, and standard input not a terminal, it also ends when its input has ended and nobody is there.
+    `engines` are commands of Gomocup engines to offer as opponents. With `end_with_input`, and standard input not a
+    terminal, it also ends when its input has ended and nobody is there.
     """
+    for command in engines:
+        make_player(engine_row(command).spec, load_game("gomoku"))
     if not (STATIC / "index.html").exists():
         raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
     parts = ServerParts(
         make_player=make_player,
         new_cancel=CancelToken,
-        opponents=Opponents(make_player),
+        opponents=Opponents(make_player, partial(opponent_rows, engines=tuple(engines))),
         journal_directory=journal_directory or data_directory() / "games",
         host=host,
     )

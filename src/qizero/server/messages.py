@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from qizero.game_files import Format
 from qizero.server.session import Opening, Stage
 
 VERSION = 1
@@ -59,7 +60,8 @@ class GameInfo(Message):
 
 
 class Opponent(Message):
-    """Somebody to play against. `elo` is measured, or null; `growth` places a net on its way from 0 (knows nothing) to
+    """Somebody to play against. `elo` is measured (approximate: under other
+    options than these), or null; `growth` places a net on its way from 0 (knows nothing) to
     1 (fully trained), or is null."""
 
     id: str
@@ -70,6 +72,7 @@ class Opponent(Message):
     note_zh: str
     elo: float | None
     elo_error: float | None
+    elo_approximate: bool
     growth: float | None
 
 
@@ -172,7 +175,7 @@ class Request(Message):
 
 
 class New(Request):
-    """Begin a game and look at it; `position` is a state's text (or SGF) to go on from."""
+    """Begin a game and look at it; `position` is a game's text in any format to go on from."""
 
     type: Literal["new"]
     game: ShortText
@@ -277,7 +280,7 @@ class Export(Request):
     """Ask for the game as a file."""
 
     type: Literal["export"]
-    format: Literal["sgf", "state"]
+    format: Format
 
 
 class Ping(Request):

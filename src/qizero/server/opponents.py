@@ -6,12 +6,15 @@ by id only; specs never come from a browser.
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from qizero.games import Game
+from qizero.levels import Level, levels_of, rating_of
 from qizero.server import messages
 
 Effort = Literal["hint", "analysis", "review"]
@@ -30,6 +33,7 @@ class OpponentRow:
     note_zh: str = ""
     elo: float | None = None
     elo_error: float | None = None
+    elo_approximate: bool = False
     growth: float | None = None
 
     def view(self) -> messages.Opponent:
@@ -43,6 +47,7 @@ class OpponentRow:
             note_zh=self.note_zh,
             elo=self.elo,
             elo_error=self.elo_error,
+            elo_approximate=self.elo_approximate,
             growth=self.growth,
         )
 
@@ -71,7 +76,38 @@ ANALYSTS: dict[Effort, tuple[str, ...]] = {
 MAX_GAMES_KEPT = 200
 """Games (with their options) whose opponents are remembered."""
 
-USUAL = ("level:3", "zero-50", "rollout-500", "random")
+USUAL = ("level:beginner", "zero-50", "rollout-500", "random")
+ENGINE_MS = 1000
+
+
+def level_row(game: Game, level: Level) -> OpponentRow:
+    """A level with its measured Elo, if it has one."""
+    rating = rating_of(game, level)
+    return OpponentRow(
+        id=f"level:{level.name}",
+        spec=f"level:{level.name}",
+        kind="level",
+        title=level.title,
+        title_zh=level.title_zh,
+        elo=None if rating is None else rating.elo,
+        elo_error=None if rating is None else (rating.elo_high - rating.elo_low) / 2,
+        elo_approximate=rating is not None and rating.approximate,
+    )
+
+
+def engine_row(command: str) -> OpponentRow:
+    """A Gomocup engine, by the command that starts it; commands come from who starts the server."""
+    name = Path(shlex.split(command)[0]).name if command.strip() else command
+    note, note_zh = f"{ENGINE_MS // 1000} second a move", f"每步 {ENGINE_MS // 1000} 秒"
+    return OpponentRow(
+        f"engine:{name}"[:64], f"gomocup:cmd={command},ms={ENGINE_MS}", "engine", name, name, note, note_zh
+    )
+
+
+def opponent_rows(game: Game, engines: tuple[str, ...] = ()) -> list[OpponentRow]:
+    """Everybody who might play: the levels, the players by their kind, and engines for Gomoku."""
+    levels = [level_row(game, level) for level in levels_of(game)]
+    return [*levels, *ENGINES, *(engine_row(command) for command in engines if game.name == "gomoku")]
 
 
 class Opponents:
@@ -80,7 +116,7 @@ class Opponents:
     def __init__(
         self,
         make_player: Callable[[str, Game], Any],
-        rows: Callable[[Game], list[OpponentRow]] = lambda game: list(ENGINES),
+        rows: Callable[[Game], list[OpponentRow]] = opponent_rows,
     ) -> None:
         self._make_player = make_player
         self._rows = rows

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from qizero.game_files import start_of
 from qizero.games import Game, State, load_game
 
 HUMAN = "human"
@@ -90,7 +91,7 @@ class GameInPlay:
             raise CommandRefusedError("bad_opening", "a swap2 opening begins on an empty board")
         if state is None:
             return cls(game_id, game, game.new_initial_state(), seats, opening)
-        return cls(game_id, game, _start_of(state), seats, opening, list(state.history()))
+        return cls(game_id, game, start_of(state), seats, opening, list(state.history()))
 
     # ---- Reading ---------------------------------------------------------------------------------------------------
 
@@ -315,9 +316,3 @@ class GameInPlay:
 
 COMMANDS = frozenset({"play", "undo", "redo", "restart", "rematch", "resign", "set_seats", "pause", "step"})
 """What `perform` takes; each is a method of the same name with an underscore before it."""
-
-
-def _start_of(state: State) -> State:
-    """The position in which `state`'s history begins."""
-    *head, _actions = state.serialize().splitlines()
-    return state.game.deserialize_state("\n".join([*head, "actions"]) + "\n")

@@ -16,8 +16,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from qizero import swap2
 from qizero.games import Game, State
-from qizero.server import messages, swap2, views
+from qizero.server import messages, views
 from qizero.server.journal import Journal
 from qizero.server.opponents import Effort, Opponents
 from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Opening, Seats
@@ -170,7 +171,7 @@ class Table:
             raise CommandRefusedError("unknown_opponent", f"there is no opponent '{play.seats[seat]}' for {play.game}")
         state, stage = play.state_at(), play.stage_at()
         if stage == "place_three":
-            return swap2.opening_action(state, play.id), None
+            return swap2.opening_action(state, int(play.id[:8], 16)), None
 
         def progress(place: int, simulations: int) -> None:
             message = messages.ProgressMessage(seq=seq, player=seat, place=place, simulations=simulations)

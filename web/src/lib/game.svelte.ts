@@ -4,6 +4,7 @@ import type {
   ActionView,
   AnalysisMessage,
   CatalogAnswer,
+  Export,
   Frame,
   FromServer,
   GameInfo,
@@ -187,12 +188,12 @@ export class GameStore {
     return this.attempt({ type: "new", game: setup.game, options: setup.options, seats, opening, position });
   }
 
-  /** Loads SGF or the text of a state; people play both sides until somebody else is asked. */
+  /** Loads a game in any format; a bare list of moves is of the game that is looked at. People play both sides until somebody else is asked. */
   async loadText(text: string): Promise<boolean> {
     return this.attempt({
       type: "new",
-      game: "tictactoe",
-      options: {},
+      game: this.state?.descriptor.game ?? "tictactoe",
+      options: this.state?.descriptor.options ?? {},
       seats: [HUMAN, HUMAN],
       opening: "",
       position: text,
@@ -297,7 +298,7 @@ export class GameStore {
     if (parent) await this.open(parent);
   }
 
-  async exportAs(format: "sgf" | "state"): Promise<{ name: string; text: string } | null> {
+  async exportAs(format: Export["format"]): Promise<{ name: string; text: string } | null> {
     try {
       const answer = await this.line.ask({ type: "export", format });
       return answer.type === "exported" ? answer : null;

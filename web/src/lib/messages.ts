@@ -93,7 +93,7 @@ export interface Export {
   v: 1;
   id: number;
   type: "export";
-  format: "sgf" | "state";
+  format: "sgf" | "psq" | "moves" | "state";
 }
 
 /** The answer to `export`. */
@@ -223,7 +223,7 @@ export interface MovedMessage {
   value_for_player0: number;
 }
 
-/** Begin a game and look at it; `position` is a state's text (or SGF) to go on from. */
+/** Begin a game and look at it; `position` is a game's text in any format to go on from. */
 export interface New {
   v: 1;
   id: number;
@@ -243,7 +243,7 @@ export interface Open {
   game_id: string;
 }
 
-/** Somebody to play against. `elo` is measured, or null; `growth` places a net on its way from 0 (knows nothing) to 1 (fully trained), or is null. */
+/** Somebody to play against. `elo` is measured (approximate: under other options than these), or null; `growth` places a net on its way from 0 (knows nothing) to 1 (fully trained), or is null. */
 export interface Opponent {
   id: string;
   kind: "level" | "net" | "engine" | "growth";
@@ -253,6 +253,7 @@ export interface Opponent {
   note_zh: string;
   elo: number | null;
   elo_error: number | null;
+  elo_approximate: boolean;
   growth: number | null;
 }
 

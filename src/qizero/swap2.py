@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from qizero.games import State
 
+__all__ = ["EVEN_PATTERNS", "colour_choice", "opening_action"]
+
 # Offsets (row, column) from the centre of black, white, black: near neither a win nor a loss for either colour.
 EVEN_PATTERNS = (
     ((0, 0), (-1, 1), (3, -2)),
@@ -13,9 +15,9 @@ EVEN_PATTERNS = (
 )
 
 
-def opening_action(state: State, game_id: str) -> int:
-    """The next stone of the three; which pattern follows from the game's id, so that it is the same after a restart."""
-    pattern = EVEN_PATTERNS[int(game_id[:8], 16) % len(EVEN_PATTERNS)]
+def opening_action(state: State, number: int) -> int:
+    """The next stone of the three; the same number gives the same pattern."""
+    pattern = EVEN_PATTERNS[number % len(EVEN_PATTERNS)]
     height, width = state.game.board_shape
     legal = state.legal_actions()
     row, column = pattern[len(state.history())]

@@ -1,0 +1,190 @@
+"""The levels: opponents of a known strength, from somebody's first game ever to the strongest there is.
+
+A level is a search of a fixed size (simulations, nodes or depth, never time) and how far from its best move it strays:
+it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often. A
+net takes over where one is shipped. How strong a level is, is measured by `qizero ladder GAME --levels`, whose result
+is kept in level_ratings/GAME.json; a level that has changed since has no rating.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from qizero.games import Game, InvalidInputError
+
+__all__ = ["Level", "LevelRating", "level_of", "levels_of", "net_path", "rating_of", "strongest_kind"]
+
+HERE = Path(__file__).parent
+RATINGS = HERE / "level_ratings"
+SOLVED = ("connect4", "tictactoe")
+
+
+@dataclass(frozen=True)
+class Level:
+    """See the module. `cap` 0 plays the best move; with `blocks`, what would lose at once is avoided."""
+
+    name: str
+    spec: str
+    cap: float = 0.0
+    temperature: float = 0.0
+    blocks: bool = True
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name][0]
+
+    @property
+    def title_zh(self) -> str:
+        return TITLES[self.name][1]
+
+    @property
+    def definition(self) -> str:
+        """Everything that its strength depends on, as text."""
+        return f"{self.spec} cap={self.cap:g} temperature={self.temperature:g} blocks={self.blocks}"
+
+
+@dataclass(frozen=True)
+class LevelRating:
+    """Elo of a level, 0 being random play; `approximate` for other options than those it was measured under."""
+
+    elo: float
+    elo_low: float
+    elo_high: float
+    approximate: bool
+
+
+TITLES = {
+    "first-game": ("First game ever", "初次对局"),
+    "beginner": ("Beginner", "初学"),
+    "casual": ("Casual", "休闲"),
+    "club": ("Club player", "棋友"),
+    "strong": ("Strong", "好手"),
+    "expert": ("Expert", "高手"),
+    "master": ("Master", "大师"),
+    "perfect": ("Perfect", "完美"),
+}
+
+CLASSICAL: dict[str, tuple[Level, ...]] = {
+    "tictactoe": (
+        Level("first-game", "rollout:sims=9", 2.0, 1.0, blocks=False),
+        Level("beginner", "rollout:sims=9", 2.0, 2.0),
+        Level("casual", "rollout:sims=20", 0.8, 0.4),
+        Level("club", "rollout:sims=100", 0.3, 0.1),
+        Level("perfect", "perfect"),
+    ),
+    "connect4": (
+        Level("first-game", "rollout:sims=14", 1.5, 0.6, blocks=False),
+        Level("beginner", "rollout:sims=40", 0.6, 0.25),
+        Level("casual", "rollout:sims=200", 0.35, 0.12),
+        Level("club", "rollout:sims=1500", 0.15, 0.05),
+        Level("strong", "alphabeta:depth=9"),
+        Level("expert", "alphabeta:depth=14"),
+        Level("perfect", "perfect"),
+    ),
+    "othello": (
+        Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
+        Level("beginner", "rollout:sims=60", 0.6, 0.25),
+        Level("casual", "rollout:sims=250", 0.3, 0.1),
+        Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
+        Level("strong", "alphabeta:depth=4"),
+        Level("expert", "alphabeta:depth=6"),
+        Level("master", "alphabeta:nodes=300000"),
+    ),
+    "gomoku": (
+        Level("first-game", "alphabeta:depth=1,temperature=0.6", 1.2, 0.5, blocks=False),
+        Level("beginner", "alphabeta:depth=1,temperature=0.3", 0.7, 0.25),
+        Level("casual", "alphabeta:depth=2,temperature=0.15", 0.4, 0.12),
+        Level("club", "alphabeta:depth=2,temperature=0.05", 0.15, 0.04),
+        Level("strong", "alphabeta:depth=4"),
+        Level("expert", "alphabeta:depth=6"),
+        Level("master", "alphabeta:nodes=500000"),
+    ),
+    "liuzhou": (
+        Level("first-game", "rollout:sims=40", 1.5, 0.6, blocks=False),
+        Level("beginner", "rollout:sims=150", 0.6, 0.25),
+        Level("casual", "rollout:sims=600", 0.3, 0.1),
+        Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
+        Level("strong", "alphabeta:depth=4"),
+        Level("expert", "alphabeta:nodes=500000"),
+    ),
+}
+
+WITH_NET: dict[str, tuple[Level, ...]] = {
+    game: (
+        *(level for level in levels if level.name in ("first-game", "beginner")),
+        Level("casual", "zero:sims=8", 0.4, 0.15),
+        Level("club", "zero:sims=16", 0.2, 0.06),
+        Level("strong", "zero:sims=50"),
+        Level("expert", "zero:sims=200"),
+        Level("master", "zero:sims=800"),
+    )
+    for game, levels in CLASSICAL.items()
+    if game not in SOLVED
+}
+"""Where a net is shipped. The solved games need none."""
+
+ANY_GAME = (
+    Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
+    Level("beginner", "rollout:sims=80", 0.6, 0.25),
+    Level("casual", "rollout:sims=400", 0.3, 0.1),
+    Level("club", "rollout:sims=2000", 0.1, 0.04),
+    Level("strong", "rollout:sims=20000"),
+)
+"""Of a game that has no levels of its own."""
+
+
+def net_path(game: Game) -> Path:
+    """Where the net of a game is shipped, if one is."""
+    return HERE / "models" / f"{game.name}.onnx"
+
+
+def levels_of(game: Game) -> Sequence[Level]:
+    """The levels of a game, weakest first."""
+    if game.name in WITH_NET and net_path(game).exists():
+        return WITH_NET[game.name]
+    return CLASSICAL.get(game.name, ANY_GAME)
+
+
+def level_of(game: Game, name: str) -> Level:
+    """The level of that name, or of that number counted from 1. Raises InvalidInputError."""
+    levels = levels_of(game)
+    if name.isdecimal() and 1 <= int(name) <= len(levels):
+        return levels[int(name) - 1]
+    for level in levels:
+        if level.name == name:
+            return level
+    known = ", ".join(level.name for level in levels)
+    raise InvalidInputError(f"{game.name} has no level {name!r}; it has {known}, or 1 to {len(levels)}")
+
+
+def rating_of(game: Game, level: Level) -> LevelRating | None:
+    """What was measured for this level as it is defined today; None where nothing was."""
+    row = _ratings(game.name, RATINGS).get(level.definition)
+    return None if row is None else LevelRating(*row, approximate=str(game) != game.name)
+
+
+@lru_cache(maxsize=64)
+def _ratings(game: str, directory: Path) -> dict[str, tuple[float, float, float]]:
+    """(elo, low, high) by the levels' definitions."""
+    path = directory / f"{game}.json"
+    if not path.exists():
+        return {}
+    result = json.loads(path.read_text(encoding="utf-8"))
+    definitions = result["levels"]
+    return {
+        definitions[row["name"]]: (row["elo"], row["elo_low"], row["elo_high"])
+        for row in result["ratings"]
+        if row["name"] in definitions
+    }
+
+
+def strongest_kind(game: Game) -> str:
+    """The kind of player that is strongest at this game; options such as its time are the caller's."""
+    if game.name in SOLVED:
+        return "perfect"
+    top = levels_of(game)[-1].spec.partition(":")[0]
+    return top if game.name in CLASSICAL else "rollout"

@@ -1,0 +1,73 @@
+"""An engine of the Gomocup protocol for tests: plays the first free point, or does what its argument says instead."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+def first_free(stones: set[tuple[int, int]], size: int) -> str:
+    return next(f"{x},{y}" for y in range(size) for x in range(size) if (x, y) not in stones)
+
+
+def misbehave(how: str) -> str:
+    """What it answers when asked for a move."""
+    if how == "crash":
+        sys.stderr.write("out of luck\n")
+        sys.exit(3)
+    if how == "hang":
+        time.sleep(60)
+    if how == "flood":
+        while True:
+            sys.stdout.write("chatter\n")
+    return {"occupied": "7,7", "outside": "99,99", "nonsense": "resign?", "error": "ERROR tired"}[how]
+
+
+class Engine:
+    """What it knows, and how it behaves."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.size = 15
+        self.board: set[tuple[int, int]] = set()
+        self.reading = False
+
+    def answer(self, word: str, rest: str) -> str:
+        if self.reading and word != "DONE":
+            x, y, _field = word.split(",")
+            self.board.add((int(x), int(y)))
+            return ""
+        if word == "START":
+            self.size = int(rest)
+            return "ERROR too large" if self.how == "refuse" else "OK"
+        if word == "RESTART":
+            return "UNKNOWN" if self.how == "no-restart" else "OK"
+        if word in ("BOARD", "BEGIN"):
+            self.board = set()
+            self.reading = word == "BOARD"
+        if word in ("DONE", "BEGIN"):
+            self.reading = False
+            return self.move()
+        return rest if word == "PLAY" else ""
+
+    def move(self) -> str:
+        good = self.how in ("good", "no-restart", "stubborn", "suggest")
+        move = first_free(self.board, self.size) if good else misbehave(self.how)
+        return f"SUGGEST {move}" if self.how == "suggest" else f"MESSAGE thinking\nDEBUG 1\n\n{move}"
+
+
+def main() -> None:
+    engine = Engine(sys.argv[1] if len(sys.argv) > 1 else "good")
+    for line in sys.stdin:
+        word, _, rest = line.strip().partition(" ")
+        if word == "END" and engine.how != "stubborn":
+            return
+        if answer := engine.answer(word, rest):
+            sys.stdout.write(answer + "\n")
+            sys.stdout.flush()
+    if engine.how == "stubborn":
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""External engines as players: whatever they do, there is a move or a clear error, and no process is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import qizero
+from qizero import gomocup_engine
+from qizero.arena import play_match
+from qizero.cli import main
+from qizero.gomocup_engine import EngineError
+
+ENGINE = f"{sys.executable} {Path(__file__).parent / 'engines' / 'misbehaving_engine.py'}"
+GAME = qizero.load_game("gomoku")
+
+
+def engine(how: str = "good", ms: int = 100) -> qizero.Player:
+    return qizero.make_player(f"gomocup:cmd={ENGINE} {how},ms={ms}", GAME)
+
+
+def children() -> set[str]:
+    """Processes that this one has started and not reaped."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found |= set((task / "children").read_text(encoding="utf-8").split())
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    before = children()
+    yield
+    gc.collect()
+    assert children() <= before
+
+
+@pytest.mark.parametrize("how", ["good", "no-restart", "suggest"])
+def test_it_plays_and_is_started_once_or_again(how: str) -> None:
+    player = engine(how)
+    state = GAME.new_initial_state()
+    for expected in (0, 1, 2):
+        assert player.choose(state) == expected
+        state.apply_action(expected)
+    assert player.choose_many([GAME.new_initial_state(), state]) == [0, 3]
+    assert player.analyze(state).action == 3
+
+
+def test_positions_without_a_history_are_sent_too() -> None:
+    state = GAME.new_initial_state()
+    for action in (0, 2, 4):
+        state.apply_action(action)
+    board = GAME.state_from_board(state.board(), 1)
+    assert board.history() == []
+    assert engine().choose(board) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("crash", "ended with exit code 3: out of luck"),
+        ("occupied", "played '7,7': h8 is taken"),
+        ("outside", "played '99,99', which is not on a board of 15"),
+        ("nonsense", "answered 'resign\\?' instead of a move"),
+        ("error", "answered 'ERROR tired' instead of a move"),
+        ("refuse", "does not play on a board of 15: START 15 answered 'ERROR too large'"),
+        ("flood", "answered 'chatter' instead of a move"),
+    ],
+)
+def test_failures_are_clear_errors(how: str, words: str) -> None:
+    state = GAME.new_initial_state()
+    state.apply_action(112)
+    player = engine(how)
+    before = children()
+    with pytest.raises(EngineError, match=words):
+        player.choose(state)
+    assert children() <= before
+
+
+def test_a_hang_is_an_error_and_the_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gomocup_engine, "LATE_SECONDS", 0.3)
+    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.1)
+    with pytest.raises(EngineError, match=r"did not answer within 100 ms and 0\.3 s more"):
+        engine("hang").choose(GAME.new_initial_state())
+
+
+def test_one_that_ignores_its_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.2)
+    player = engine("stubborn")
+    assert player.choose(GAME.new_initial_state()) == 0
+    del player
+
+
+def test_cancelling_a_slow_engine_still_gives_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.1)
+    player = engine("hang", ms=60_000)
+    token = qizero.CancelToken()
+    threading.Timer(0.5, token.cancel).start()
+    began = time.monotonic()
+    assert player.choose(GAME.new_initial_state(), token) in GAME.new_initial_state().legal_actions()
+    assert time.monotonic() - began < 5
+
+
+def test_a_finished_game_and_another_game_are_refused() -> None:
+    player = engine()
+    with pytest.raises(qizero.InvalidInputError, match="a state is of gomoku"):
+        player.choose(qizero.load_game("gomoku(size=9)").new_initial_state())
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("gomocup", "name the engine, as in gomocup:cmd="),
+        ("gomocup:cmd=/no/such/engine", "there is no program '/no/such/engine'"),
+        ("gomocup:cmd=", "there is no program ''"),
+        ("gomocup:cmd='open", "No closing quotation"),
+        (f"gomocup:cmd={ENGINE},ms=0", "not between 1 and"),
+    ],
+)
+def test_bad_specs(spec: str, words: str) -> None:
+    with pytest.raises(qizero.PlayerSpecError, match=words):
+        qizero.make_player(spec, GAME)
+
+
+def test_engines_play_gomoku_only() -> None:
+    with pytest.raises(qizero.PlayerSpecError, match="play gomoku, not connect4"):
+        qizero.make_player(f"gomocup:cmd={ENGINE}", qizero.load_game("connect4"))
+
+
+def test_an_error_ends_a_match_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "gomoku", f"gomocup:cmd={ENGINE} crash", "random", "--games", "2"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "out of luck" in captured.err
+
+
+@pytest.mark.parametrize("rule", ["freestyle", "renju"])
+def test_a_match_of_two_copies_of_ourselves(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = str(Path(qizero.__file__).parent.parent)
+    monkeypatch.setenv("PYTHONPATH", source + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    game = qizero.load_game("gomoku", size=7, rule=rule)
+    spec = f"gomocup:cmd={sys.executable} -m qizero gomocup --seed 1,ms=60"
+    first, second = qizero.make_player(spec, game), qizero.make_player(spec, game)
+    result = play_match(game, first, second, 2, seed=1, opening_plies=2)
+    assert result.games == 2
