@@ -67,11 +67,12 @@ class _Process:
         self._stdin = self._process.stdin
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._errors: deque[bytes] = deque(maxlen=3)
-        for function, arguments in (
-            (_read_answers, (self._process.stdout, self._lines)),
-            (_read_errors, (self._process.stderr, self._errors)),
-        ):
-            threading.Thread(target=function, args=arguments, daemon=True).start()
+        answers = threading.Thread(target=_read_answers, args=(self._process.stdout, self._lines), daemon=True)
+        self._errors_reader = threading.Thread(
+            target=_read_errors, args=(self._process.stderr, self._errors), daemon=True
+        )
+        answers.start()
+        self._errors_reader.start()
         self.end: Callable[[], None] = weakref.finalize(self, _end_process, self._process)
 
     def send(self, *lines: str) -> None:
@@ -97,6 +98,7 @@ class _Process:
         """How it ended, for an error message."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
+            self._errors_reader.join(0.2)
         code = self._process.returncode
         ended = "closed its output" if code is None else f"ended with exit code {code}"
         words = b" ".join(self._errors).decode(errors="replace").strip()
