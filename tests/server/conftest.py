@@ -41,7 +41,7 @@ class RunningServer:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self, **more: Any) -> Client:
-        return Client(self._clients.enter_context(connect(f"ws://127.0.0.1:{self.port}/ws", **more)))
+        return Client(self._clients.enter_context(connect(f"ws://127.0.0.1:{self.port}/ws", close_timeout=1, **more)))
 
     def stop(self) -> None:
         self._clients.close()

@@ -63,7 +63,7 @@ class FakePlayer:
         ends = time.monotonic() + self._seconds
         simulations = 1
         while time.monotonic() < ends and not (cancel is not None and cancel.cancelled):
-            time.sleep(0.01)
+            time.sleep(min(0.01, self._seconds))
             simulations += 10
             if on_progress is not None:
                 on_progress(self._analysis(state, simulations))

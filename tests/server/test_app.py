@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 import qizero
 from qizero.server import launch
@@ -239,47 +238,6 @@ def test_leaving_stops_the_thinking(server: RunningServer) -> None:
         time.sleep(0.02)
 
 
-def test_malformed_messages_are_answered_and_others_play_on(server: RunningServer) -> None:
-    rng = random.Random(11)
-    bystander = server.client()
-    bystander.new(seats=("human", "human"))
-    client = server.client()
-    client.new(seats=("human", "human"))
-    valid = [
-        {"v": 1, "id": 1, "type": "play", "seq": 0, "action": 3},
-        {"v": 1, "id": 1, "type": "look", "ply": 0, "actions": []},
-        {"v": 1, "id": 1, "type": "new", "game": "connect4", "options": {}, "seats": ["human", "human"],
-         "opening": "", "position": None},
-    ]  # fmt: skip
-    junk: list[Any] = [None, -1, 1e308, "", "x" * 5000, [], {}, True, 2**70, "\u0000", "../../etc/passwd", [[[]]]]
-    for _ in range(1000):
-        message: Any = dict(rng.choice(valid))
-        for _ in range(rng.randrange(1, 3)):
-            key = rng.choice([*message, "extra"])
-            message[key] = rng.choice(junk)
-        text = json.dumps(message)
-        if rng.random() < 0.2:
-            text = text[: rng.randrange(len(text))]
-        try:
-            client.socket.send(text)
-            client.socket.recv(5)
-        except ConnectionClosed:
-            client = server.client()
-            client.new(seats=("human", "human"))
-    assert bystander.command("play", action=3)["type"] == "state"
-
-
-def test_large_frames_close_the_line_and_nothing_else(server: RunningServer) -> None:
-    client, bystander = server.client(), server.client()
-    bystander.new(seats=("human", "human"))
-    client.socket.send("x" * 1_000_000)
-    with pytest.raises(ConnectionClosed) as closed:
-        client.socket.recv(5)
-    assert closed.value.rcvd is not None
-    assert closed.value.rcvd.code == 1009
-    assert bystander.command("play", action=3)["type"] == "state"
-
-
 def test_foreign_hosts_and_origins_are_refused(server: RunningServer) -> None:
     assert httpx.get(server.url + "/api/health", headers={"Host": "evil.example"}).status_code == 400
     with pytest.raises(InvalidStatus):
@@ -299,6 +257,7 @@ def test_which_hosts_are_allowed() -> None:
     assert not host_is_allowed("[", "127.0.0.1")
     assert origin_is_allowed("http://localhost:8000", "localhost:8000")
     assert not origin_is_allowed("null", "localhost:8000")
+    assert not origin_is_allowed("http://[", "localhost:8000")
 
 
 def test_the_http_api(server: RunningServer) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import qizero
 from qizero.server.journal import Journal
 from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Result
+from server.plain_model import PlainModel
 
 ID = "0" * 32
 
@@ -212,52 +213,13 @@ def test_a_long_journal_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert restored.snapshot() == game.snapshot()
 
 
-class PlainModel:
-    """What a game in play should be, written the obvious way: a list of moves, one index into it."""
-
-    def __init__(self, seats: tuple[str, str]) -> None:
-        self.line: list[int] = []
-        self.at = 0
-        self.seats = seats
-        self.resigned: int | None = None
-
-    def over(self, at: int | None = None) -> bool:
-        state = qizero.load_game("connect4").new_initial_state()
-        for action in self.line[: self.at if at is None else at]:
-            state.apply_action(action)
-        return state.is_terminal()
-
-    def human_at(self, at: int) -> bool:
-        return self.seats[at % 2] == HUMAN
-
-    def undo(self) -> bool:
-        if self.resigned is not None:
-            self.resigned = None
-            return True
-        at = self.at - 1
-        while at >= 0 and HUMAN in self.seats and not self.human_at(at):
-            at -= 1
-        if at < 0:
-            return False
-        self.at = at
-        return True
-
-    def redo(self) -> bool:
-        if self.at == len(self.line) or self.resigned is not None:
-            return False
-        self.at += 1
-        while self.at < len(self.line) and HUMAN in self.seats and not self.human_at(self.at):
-            self.at += 1
-        return True
-
-
 class SessionMachine(RuleBasedStateMachine):
     """Random commands, also refused ones, against the plain model; the journal restores the same at any moment."""
 
     def __init__(self) -> None:
         super().__init__()
         self.game = new()
-        self.model = PlainModel(self.game.seats)
+        self.model = PlainModel("connect4", self.game.seats)
         self.log: list[tuple[str, dict[str, object]]] = []
         self.first = self.game.snapshot()
 
@@ -274,13 +236,8 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(column=st.integers(-1, 7), computer=st.booleans())
     def play(self, column: int, computer: bool) -> None:
-        model = self.model
-        legal = not model.over() and model.resigned is None and column in range(7)
-        legal = legal and model.line[: model.at].count(column) < 6 and computer != model.human_at(model.at)
-        assert self.attempt("play", step=column, seat=model.at % 2 if computer else None) == legal
-        if legal:
-            model.line[model.at :] = [column]
-            model.at += 1
+        seat = self.model.mover(self.model.at) if computer else None
+        assert self.attempt("play", step=column, seat=seat) == self.model.play(column, computer)
 
     @rule()
     def undo(self) -> None:
@@ -292,31 +249,27 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        assert self.attempt("restart")
-        self.model.at, self.model.resigned = 0, None
+        assert self.attempt("restart") == self.model.restart()
 
     @rule()
     def rematch(self) -> None:
-        assert self.attempt("rematch")
-        self.model = PlainModel((self.model.seats[1], self.model.seats[0]))
+        assert self.attempt("rematch") == self.model.rematch()
 
     @rule()
     def resign(self) -> None:
-        model = self.model
-        possible = not model.over() and model.resigned is None and HUMAN in model.seats
-        assert self.attempt("resign") == possible
-        if possible:
-            model.resigned = model.at % 2 if model.human_at(model.at) else 1 - model.at % 2
+        assert self.attempt("resign") == self.model.resign()
 
     @rule(seats=st.tuples(st.sampled_from([HUMAN, "bot"]), st.sampled_from([HUMAN, "bot"])))
     def set_seats(self, seats: tuple[str, str]) -> None:
-        assert self.attempt("set_seats", seats=list(seats))
-        self.model.seats = seats
+        assert self.attempt("set_seats", seats=list(seats)) == self.model.set_seats(seats)
 
-    @precondition(lambda self: HUMAN not in self.game.seats)
     @rule(on=st.booleans())
     def pause(self, on: bool) -> None:
-        assert self.attempt("pause", on=on)
+        assert self.attempt("pause", on=on) == self.model.pause(on)
+
+    @rule()
+    def step(self) -> None:
+        assert self.attempt("step") == self.model.step()
 
     @invariant()
     def equal(self) -> None:
@@ -324,6 +277,8 @@ class SessionMachine(RuleBasedStateMachine):
         assert self.game.redo[::-1] == self.model.line[self.model.at :]
         assert self.game.seats == self.model.seats
         assert self.game.resigned == self.model.resigned
+        assert self.game.paused == self.model.paused
+        assert self.game.wants_computer() == self.model.computer()
 
     def teardown(self) -> None:
         restored = GameInPlay.from_snapshot(self.first)

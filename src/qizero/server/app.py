@@ -99,7 +99,10 @@ def host_is_allowed(header: str | None, listening_on: str) -> bool:
 
 def origin_is_allowed(origin: str | None, host: str | None) -> bool:
     """Whether a WebSocket may be opened from a page of `origin`: only from the server's own. Programs send none."""
-    return origin is None or urlsplit(origin).netloc == host
+    try:
+        return origin is None or urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 class Guard:

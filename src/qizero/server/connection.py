@@ -65,19 +65,30 @@ class Connection:
         await self._socket.accept()
         writer = asyncio.get_running_loop().create_task(self._write())
         try:
-            while True:
-                text = await self._socket.receive_text()
+            while (text := await self._receive()) is not None:
                 await asyncio.sleep(self._bucket.wait_seconds())
                 await self._read(text)
                 if self._refused > MAX_REFUSED or self._outgoing.qsize() > MAX_OUTGOING:
-                    await self._socket.close(1008, "too many messages")
+                    await self._close(1008, "too many messages")
                     break
-        except (WebSocketDisconnect, RuntimeError, KeyError):
-            pass
         finally:
             writer.cancel()
             if self._table is not None:
                 self._table.leave(self)
+
+    async def _receive(self) -> str | None:
+        """The next message; None when the line is closed, which it is by a message that is not text."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        text: str | None = message.get("text")
+        if text is None:
+            await self._close(1003, "messages are text")
+        return text
+
+    async def _close(self, code: int, reason: str) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it may have been closed from the other side
+            await self._socket.close(code, reason)
 
     async def _write(self) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
@@ -107,6 +118,10 @@ class Connection:
         except OSError as error:
             log.exception("the journal could not be written")
             self.send(messages.ErrorMessage(id=request.id, code="journal_failed", detail=str(error)))
+        except Exception:
+            log.exception("a request of type %s failed", request.type)
+            detail = "the server could not do this; its log says why"
+            self.send(messages.ErrorMessage(id=request.id, code="failed", detail=detail))
 
     async def _answer(self, request: messages.FromPage) -> None:
         match request:

@@ -24,6 +24,7 @@ GameId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Ply = Annotated[int, Field(ge=0, le=20_000)]
 RequestId = Annotated[int, Field(ge=0, le=2**53)]
 Seq = Annotated[int, Field(ge=0, le=2**53)]
+ActionNumber = Annotated[int, Field(ge=0, le=100_000)]
 PositionText = Annotated[str, Field(max_length=48_000)]
 
 
@@ -209,7 +210,7 @@ class Play(Command):
     """Play an action by its number."""
 
     type: Literal["play"]
-    action: Annotated[int, Field(ge=0, le=100_000)]
+    action: ActionNumber
 
 
 class PlayText(Command):
@@ -251,7 +252,7 @@ class Look(Request):
 
     type: Literal["look"]
     ply: Ply
-    actions: Annotated[list[int], Field(max_length=400)]
+    actions: Annotated[list[ActionNumber], Field(max_length=400)]
 
 
 class Hint(Command):

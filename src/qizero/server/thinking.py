@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +23,8 @@ PROGRESS_SECONDS = 0.12
 """The shortest time between two reports of one search."""
 
 
-MAX_KINDS_KEPT = 100
-"""Kinds of player (game, options and spec) of which idle ones are kept."""
+MAX_IDLE_PLAYERS = 16
+"""Players kept for the next search; some hold tables of tens of megabytes."""
 
 
 class Cancel(Protocol):
@@ -83,7 +84,8 @@ class ThinkingPool:
         self._waiting: list[Search] = []
         self._running: set[Search] = set()
         self._executor = ThreadPoolExecutor(places, thread_name_prefix="search")
-        self._idle: dict[tuple[str, str], list[Thinker]] = {}
+        self._idle: list[tuple[tuple[str, str], Thinker]] = []  # by game and spec, the longest idle first
+        self._idle_lock = threading.Lock()
 
     @property
     def running(self) -> int:
@@ -190,14 +192,16 @@ class ThinkingPool:
         if search.result.cancelled():
             return None
         key = (str(search.game), search.spec)
-        if len(self._idle) > MAX_KINDS_KEPT:
-            self._idle.clear()
-        idle = self._idle.setdefault(key, [])
-        try:
-            player = idle.pop()
-        except IndexError:
-            player = self._make_player(search.spec, search.game)
+        player = self._take_idle(key) or self._make_player(search.spec, search.game)
         analysis = player.analyze(search.state, on_progress=progress, cancel=search.cancel)
-        if len(idle) < self._places:
-            idle.append(player)
+        with self._idle_lock:
+            self._idle.append((key, player))
+            del self._idle[:-MAX_IDLE_PLAYERS]
         return analysis
+
+    def _take_idle(self, key: tuple[str, str]) -> Thinker | None:
+        with self._idle_lock:
+            for index in reversed(range(len(self._idle))):
+                if self._idle[index][0] == key:
+                    return self._idle.pop(index)[1]
+        return None
