@@ -26,6 +26,9 @@ class Analysis:
     distance: int | None  # plies to the end, if proven
     simulations: int  # nodes for alpha-beta
     depth: int | None  # alpha-beta only
+    # Of a solver: above 0 wins, the more the sooner; not a number where nothing is known.
+    scores: NDArray[np.float32] | None = None
+    distances: NDArray[np.int32] | None = None  # plies to the end after each action whose score is known, else 0
 
 
 def unsearched_analysis(action: int, policy: NDArray[np.float32], wdl: tuple[float, float, float]) -> Analysis:

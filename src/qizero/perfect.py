@@ -64,6 +64,8 @@ class PerfectConnect4:
         action = line[0] if line else min(best, key=lambda column: abs(column - 3))
         sign = int(np.sign(top)) if known else 0
         stones = int(np.count_nonzero(state.board()))
+        distances = np.zeros(state.game.num_actions, dtype=np.int32)
+        distances[known] = [connect4_distance(int(scores[column]), stones) for column in known]
         policy, prior = np.zeros((2, state.game.num_actions), dtype=np.float32)
         policy[best] = 1 / len(best)
         prior[legal] = 1 / len(legal)
@@ -80,6 +82,8 @@ class PerfectConnect4:
             distance=connect4_distance(int(top), stones) if complete else None,
             simulations=nodes,
             depth=None,
+            scores=scores,
+            distances=distances,
         )
         if on_progress is not None:
             on_progress(analysis)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from qizero.games import Game, State
+from qizero.players import CancelToken, make_player
 from qizero.server.app import Limits, ServerParts
 from qizero.server.opponents import OpponentRow, Opponents
 from qizero.server.tables import Pace
@@ -46,6 +47,8 @@ class FakeAnalysis:
     distance: int | None
     simulations: int
     depth: int | None
+    scores: Any = None
+    distances: Any = None
 
 
 class FakePlayer:
@@ -112,6 +115,11 @@ class FakeOpponents(Opponents):
 
     def analyst(self, game: Game, effort: Any) -> str:
         return self._analyst
+
+
+def real_players() -> dict[str, Any]:
+    """The parts of a server in which nobody is a fake."""
+    return {"make_player": make_player, "new_cancel": CancelToken, "opponents": Opponents(make_player)}
 
 
 def fake_parts(directory: Path, **more: Any) -> ServerParts:

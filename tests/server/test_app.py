@@ -15,11 +15,14 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 import qizero
+from qizero._core import Connect4Solver
+from qizero.perfect import connect4_book
 from qizero.server import launch
 from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
 from qizero.server.opponents import Opponents, opponent_rows
 from qizero.server.tables import Pace
 from server.conftest import RunningServer
+from server.fakes import real_players
 
 
 def is_state(message: dict[str, Any]) -> bool:
@@ -143,6 +146,47 @@ def test_analysis_streams_and_stops(server: RunningServer) -> None:
     client.ask("ping")
     with pytest.raises(TimeoutError):
         client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=0.6)
+
+
+def test_the_heat_map_holds_every_move(server: RunningServer) -> None:
+    client = server.client()
+    client.new("gomoku", seats=("human", "human"))
+    client.command("play", action=112)
+    client.send("analyze", on=True, ply=1)
+    found = client.wait_for(lambda message: message["type"] == "analysis")
+    assert {each["cell"] for each in found["heat"]} == set(range(225)) - {112}
+    assert sum(each["share"] for each in found["heat"]) == pytest.approx(1, abs=1e-3)
+    assert all(each["score"] is None for each in found["candidates"])
+
+
+def test_exact_scores_of_every_column(start: Callable[..., RunningServer]) -> None:
+    client = start(**real_players()).client()
+    client.new("connect4", seats=("human", "human"))
+    for action in (3, 3, 3, 3, 3, 2):
+        client.command("play", action=action)
+    client.send("analyze", on=True, ply=6)
+    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=20)
+    game = qizero.load_game("connect4")
+    state = game.new_initial_state()
+    for action in (3, 3, 3, 3, 3, 2):
+        state.apply_action(action)
+    scores, _line, complete, _nodes = Connect4Solver(connect4_book()).scores(state)
+    assert complete
+    assert {each["action"]: each["score"] for each in found["candidates"]} == dict(enumerate(scores))
+    best = found["candidates"][0]
+    assert (best["distance"], best["score"]) == (found["distance"], max(score for score in scores if score is not None))
+
+
+def test_the_heat_map_beside_a_perfect_analyst_is_the_nets(start: Callable[..., RunningServer]) -> None:
+    opponents = Opponents(qizero.make_player)
+    game = qizero.load_game("tictactoe")
+    assert (opponents.analyst(game, "analysis"), opponents.intuition(game)) == ("perfect", "zero:sims=0")
+    client = start(**real_players()).client()
+    client.new("tictactoe", seats=("human", "human"))
+    client.send("analyze", on=True, ply=0)
+    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=20)
+    policy = qizero.make_player("zero:sims=0", game).analyze(game.new_initial_state()).policy
+    assert [each["share"] for each in found["heat"]] == pytest.approx(policy.tolist(), abs=1e-5)
 
 
 def test_a_review_judges_every_move(server: RunningServer) -> None:

@@ -145,7 +145,8 @@ class ResultView(Message):
 
 
 class Candidate(Message):
-    """An action that the analysis looked at."""
+    """An action that the analysis looked at. `score` and `distance` (plies to the end) are exact, where the game is
+    solved: a score above 0 wins, the more the sooner."""
 
     action: int
     kind: Literal["place", "move", "select", "other"]
@@ -156,6 +157,15 @@ class Candidate(Message):
     visits: int
     prior: float
     policy: float
+    score: int | None
+    distance: int | None
+
+
+class HeatCell(Message):
+    """How likely the actions that end on a cell are, together."""
+
+    cell: int
+    share: float
 
 
 class Line(Message):
@@ -377,6 +387,7 @@ class AnalysisMessage(Message):
     value_for_player0: float
     wdl_for_player0: tuple[float, float, float]
     candidates: list[Candidate]
+    heat: list[HeatCell]
     line: Line
     proven_for_mover: int | None
     distance: int | None
@@ -483,6 +494,7 @@ class AnalyzeAnswer(Message):
     value_for_player0: float
     wdl_for_player0: tuple[float, float, float]
     candidates: list[Candidate]
+    heat: list[HeatCell]
     line: Line
     proven_for_mover: int | None
     distance: int | None

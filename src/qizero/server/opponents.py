@@ -73,6 +73,9 @@ ANALYSTS: dict[Effort, tuple[str, ...]] = {
 }
 """The specs that study a position, best first; the first one that can be made is taken."""
 
+INTUITION = "zero:sims=0"
+"""Whose priors are shown where the analyst has none of its own."""
+
 MAX_GAMES_KEPT = 200
 """Games (with their options) whose opponents are remembered."""
 
@@ -146,6 +149,11 @@ class Opponents:
                 if self._possible(spec, game):
                     return spec
         raise ValueError(f"nobody here can analyse {game}")
+
+    def intuition(self, game: Game) -> str | None:
+        """The spec of who says which moves look likely, without searching; None when there is no net."""
+        with self._lock:
+            return INTUITION if self._possible(INTUITION, game) else None
 
     def _possible(self, spec: str, game: Game) -> bool:
         key = (spec, str(game))

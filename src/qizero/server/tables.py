@@ -13,7 +13,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from qizero import swap2
@@ -239,8 +239,14 @@ class Table:
         if state.is_terminal():
             return
         spec = await asyncio.to_thread(self._opponents.analyst, self.play.game, "analysis")
+        intuition = None
+        if spec == "perfect":  # which knows everything, and so finds no move likelier than another
+            intuition = await asyncio.to_thread(self._opponents.intuition, self.play.game)
+        prior = None if intuition is None else (await self._search("analysis", state, intuition)).prior
 
         def show(found: Any, done: bool) -> None:
+            if prior is not None:
+                found = replace(found, prior=prior)
             if watcher in self.watchers:
                 watcher.send(views.analysis_message(state, found, seq, ply, done), droppable=not done)
 

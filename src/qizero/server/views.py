@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from qizero.games import Game, State, list_games, load_game
 from qizero.server import messages
-from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, Line, MoveView, Refusal
+from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, HeatCell, Line, MoveView, Refusal
 from qizero.server.session import CHOICES, GameInPlay, Opening, Step
 
 if TYPE_CHECKING:
@@ -194,6 +196,7 @@ def candidates(state: State, analysis: Analysis) -> list[Candidate]:
     result = []
     for action in chosen:
         view, value = action_view(state, action), float(analysis.q[action])
+        score, distance = exact(analysis, action)
         result.append(
             Candidate(
                 **view.model_dump(),
@@ -201,9 +204,31 @@ def candidates(state: State, analysis: Analysis) -> list[Candidate]:
                 visits=int(analysis.visits[action]),
                 prior=float(analysis.prior[action]),
                 policy=float(analysis.policy[action]),
+                score=score,
+                distance=distance,
             )
         )
     return result
+
+
+def exact(analysis: Analysis, action: int) -> tuple[int | None, int | None]:
+    """Score and distance of an action that a solver knows."""
+    if analysis.scores is None or analysis.distances is None or math.isnan(analysis.scores[action]):
+        return None, None
+    return int(analysis.scores[action]), int(analysis.distances[action])
+
+
+def heat(state: State, analysis: Analysis) -> list[HeatCell]:
+    """How likely every legal action is, by the cell that it ends on: its prior, or, from an analyst that has none (all
+    are alike), its share of the search."""
+    legal = state.legal_actions()
+    policy = analysis.prior if np.ptp(analysis.prior[legal]) > 0 else analysis.policy
+    shares: dict[int, float] = {}
+    for action in legal:
+        cell = state.action_cells(action)[2]
+        if cell >= 0:
+            shares[cell] = shares.get(cell, 0.0) + float(policy[action])
+    return [HeatCell(cell=cell, share=share) for cell, share in shares.items()]
 
 
 def for_player0(state: State, value: float) -> float:
@@ -233,6 +258,7 @@ def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
         value_for_player0=for_player0(state, finite(found.value) or 0.0),
         wdl_for_player0=wdl_for_player0(state, found.wdl),
         candidates=candidates(state, found),
+        heat=heat(state, found),
         line=line_view(state, list(found.pv)),
         proven_for_mover=found.proven,
         distance=found.distance,

@@ -20,6 +20,7 @@ export interface AnalysisMessage {
   value_for_player0: number;
   wdl_for_player0: [number, number, number];
   candidates: Candidate[];
+  heat: HeatCell[];
   line: Line;
   proven_for_mover: number | null;
   distance: number | null;
@@ -36,7 +37,7 @@ export interface Analyze {
   ply: number;
 }
 
-/** An action that the analysis looked at. */
+/** An action that the analysis looked at. `score` and `distance` (plies to the end) are exact, where the game is solved: a score above 0 wins, the more the sooner. */
 export interface Candidate {
   action: number;
   kind: "place" | "move" | "select" | "other";
@@ -47,6 +48,8 @@ export interface Candidate {
   visits: number;
   prior: number;
   policy: number;
+  score: number | null;
+  distance: number | null;
 }
 
 /** Every game. */
@@ -154,6 +157,12 @@ export interface HealthAnswer {
   connections: number;
   searches: number;
   waiting: number;
+}
+
+/** How likely the actions that end on a cell are, together. */
+export interface HeatCell {
+  cell: number;
+  share: number;
 }
 
 /** Ask where to look (1), for the move (2), for the line (3). */

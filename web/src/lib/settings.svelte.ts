@@ -15,6 +15,7 @@ export interface Settings {
   numbers: boolean;
   candidates: boolean;
   heat: boolean;
+  scores: boolean;
 }
 
 const defaults: Settings = {
@@ -29,6 +30,7 @@ const defaults: Settings = {
   numbers: false,
   candidates: true,
   heat: false,
+  scores: false,
 };
 
 export const settings: Settings = $state(load("settings", defaults));

@@ -1,7 +1,7 @@
 // Sentences about a game: who is who, what is asked, how it ended.
 import { HUMAN, type GameStore } from "./game.svelte";
-import { has, t, titleOf, type Key } from "./i18n.svelte";
-import type { Descriptor, MoveView, StateMessage } from "./messages";
+import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
+import type { Descriptor, MoveView, Opponent, StateMessage } from "./messages";
 
 /** What the pieces of a player are called: black or white, red or yellow, cross or nought. */
 export function playerName(descriptor: Pick<Descriptor, "piece_kind">, player: number): string {
@@ -59,6 +59,22 @@ export function statusText(store: GameStore, state: StateMessage): string {
 
 export function moveText(move: MoveView): string {
   return move.kind === "choice" ? t(`choice_${move.text}` as Key) : actionText(move.text);
+}
+
+/** What is known of an opponent's strength: how long it has learnt or searches, and its Elo where that was measured. */
+export function strengthText(opponent: Opponent): string {
+  const elo = opponent.elo === null ? "" : t("elo", { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
+  return opponent.growth === null ? elo || noteOf(opponent) : [noteOf(opponent), elo].filter((part) => part).join(" · ");
+}
+
+/** The nets of one training, first to last. */
+export function growthOf(opponents: Opponent[]): Opponent[] {
+  return opponents.filter((each) => each.growth !== null).sort((a, b) => (a.growth ?? 0) - (b.growth ?? 0));
+}
+
+/** A score with its sign, as a solver's are written. */
+export function signed(score: number): string {
+  return score > 0 ? `+${score}` : score < 0 ? `−${-score}` : "0";
 }
 
 /** Actions are written as the game's notation has them; only a pass has a word of its own. */
