@@ -97,6 +97,10 @@ def play(
         list[str] | None,
         typer.Option("--engine", metavar="CMD", help="Offer a Gomocup engine on the page; may be repeated."),
     ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="On the page, a training run whose nets can be played, old and new."),
+    ] = None,
     first: Annotated[
         str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who begins; {HUMAN} if left out.")
     ] = None,
@@ -118,7 +122,7 @@ def play(
     from qizero import server
 
     wanted = None if chosen is None else str(chosen)
-    server.run(host, port, not no_browser, wanted, end_with_input=end_with_input, engines=engine or [])
+    server.run(host, port, not no_browser, wanted, end_with_input=end_with_input, engines=engine or [], growing=run)
 
 
 GameArgument = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,8 @@ FAKE_ROWS = [
 class FakeOpponents(Opponents):
     """The fake rows, and a fake analyst."""
 
-    def __init__(self, analyst: str = "fake:0.3") -> None:
-        super().__init__(make_fake_player, lambda game: list(FAKE_ROWS))
+    def __init__(self, analyst: str = "fake:0.3", more: Sequence[OpponentRow] = ()) -> None:
+        super().__init__(make_fake_player, lambda game: [*FAKE_ROWS, *more])
         self._analyst = analyst
 
     def analyst(self, game: Game, effort: Any) -> str:

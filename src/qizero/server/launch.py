@@ -18,6 +18,7 @@ from qizero.games import load_game
 from qizero.players import CancelToken, make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
+from qizero.server.growth import growth_of_run, growth_rows
 from qizero.server.opponents import Opponents, engine_row, opponent_rows
 
 DEFAULT_PORT = 8000
@@ -82,21 +83,27 @@ def run(
     journal_directory: Path | None = None,
     end_with_input: bool = False,
     engines: Sequence[str] = (),
+    growing: Path | None = None,
     say: Callable[[str], None] = partial(print, flush=True),  # noqa: B008
 ) -> None:
-    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with.
+    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with, `growing` a
+    training run whose nets are offered as opponents.
 
     `engines` are commands of Gomocup engines to offer as opponents. With `end_with_input`, and standard input not a
     terminal, it also ends when its input has ended and nobody is there.
     """
     for command in engines:
         make_player(engine_row(command).spec, load_game("gomoku"))
+    growth = None if growing is None else growth_of_run(growing)
     if not (STATIC / "index.html").exists():
         raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
     parts = ServerParts(
         make_player=make_player,
         new_cancel=CancelToken,
-        opponents=Opponents(make_player, partial(opponent_rows, engines=tuple(engines))),
+        opponents=Opponents(
+            make_player,
+            lambda chosen: [*opponent_rows(chosen, tuple(engines)), *growth_rows(chosen, growth)],
+        ),
         journal_directory=journal_directory or data_directory() / "games",
         host=host,
     )

@@ -63,7 +63,7 @@ export function moveText(move: MoveView): string {
 
 /** What is known of an opponent's strength: how long it has learnt or searches, and its Elo where that was measured. */
 export function strengthText(opponent: Opponent): string {
-  const elo = opponent.elo === null ? "" : t("elo", { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
+  const elo = opponent.elo === null ? "" : t(opponent.elo_approximate ? "elo_about" : "elo", { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
   return opponent.growth === null ? elo || noteOf(opponent) : [noteOf(opponent), elo].filter((part) => part).join(" · ");
 }
 

@@ -1,0 +1,150 @@
+"""Watch it grow up: the nets of one training, from knowing nothing to the last, as opponents.
+
+They are shipped in `models/<game>/` with a `stages.json`, or lie in the directory of a training run, whose milestones
+are `nets/c000012.onnx`. docs/page.md says what `stages.json` holds.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import qizero
+from qizero.games import Game, InvalidInputError, load_game
+from qizero.rating import ratings_of_run
+from qizero.server.opponents import OpponentRow
+
+MODELS = Path(qizero.__file__).parent / "models"
+STAGES = "stages.json"
+SIMULATIONS = 32
+"""Unless stages.json says otherwise: few, so that what is met is the net and not the search."""
+
+
+class StageLine(BaseModel):
+    """A net of `stages.json`: its file, how long it had learnt, its Elo on the game's ladder if that was measured."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    net: Annotated[str, Field(pattern=r"^\w+\.onnx$")]
+    minutes: Annotated[float, Field(ge=0)]
+    elo: float | None = None
+    elo_error: float | None = None
+
+
+class StagesFile(BaseModel):
+    """`stages.json`: the nets in the order of their training, and the simulations that each is played with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1]
+    sims: Annotated[int, Field(ge=0, le=100_000)] = SIMULATIONS
+    stages: Annotated[list[StageLine], Field(min_length=2)]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The nets of one training of a game, by name."""
+
+    game: str
+    directory: Path
+    sims: int
+    stages: tuple[StageLine, ...]
+
+    def rows(self) -> list[OpponentRow]:
+        """An opponent for each net."""
+        last = max(1, len(self.stages) - 1)
+        return [self._row(index, index / last, stage) for index, stage in enumerate(self.stages)]
+
+    def _row(self, index: int, growth: float, stage: StageLine) -> OpponentRow:
+        time, time_zh = minutes_text(stage.minutes)
+        return OpponentRow(
+            id=f"growth-{index:02}",
+            spec=f"zero:net={self.directory / stage.net},sims={self.sims}",
+            kind="growth",
+            title=f"Pupil, {time}",
+            title_zh=f"学徒·{time_zh}",
+            note=time,
+            note_zh=time_zh,
+            elo=stage.elo,
+            elo_error=stage.elo_error,
+            growth=growth,
+        )
+
+
+def minutes_text(minutes: float) -> tuple[str, str]:
+    """How long somebody has learnt, in English and in Chinese."""
+    if minutes == 0:
+        return "untrained", "未训练"
+    if minutes < 1:
+        seconds = max(1, round(60 * minutes))
+        return f"{seconds} s", f"{seconds} 秒"
+    if minutes < 90:
+        return f"{minutes:.0f} min", f"{minutes:.0f} 分钟"
+    return f"{minutes / 60:.1f} h", f"{minutes / 60:.1f} 小时"
+
+
+def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
+    """What is shipped of a game's training; None if nothing is. Raises InvalidInputError for a bad stages.json."""
+    path = models / game / STAGES
+    if not path.exists():
+        return None
+    try:
+        read = StagesFile.model_validate_json(path.read_text("utf-8"))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidInputError(f"{path}: {where}: {first['msg']}") from error
+    missing = [stage.net for stage in read.stages if not (path.parent / stage.net).exists()]
+    if missing:
+        raise InvalidInputError(f"{path} names {missing[0]}, which is not beside it")
+    return Growth(game, path.parent, read.sims, tuple(read.stages))
+
+
+def growth_of_run(run: Path) -> Growth:
+    """The milestones of a training run so far. Raises InvalidInputError if the directory holds none."""
+    try:
+        config = json.loads((run / "config.json").read_text("utf-8"))["config"]
+        game, sims = load_game(config["game"]).name, int(config["evaluation"]["simulations"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(f"{run} is not the directory of a training run: {error}") from error
+    if "," in str(run.resolve()):
+        raise InvalidInputError(f"{run}: the path of a run that is played against cannot hold a comma")
+    nets = sorted((run / "nets").glob("c[0-9]*.onnx"))
+    if len(nets) < 2:
+        raise InvalidInputError(f"{run} holds {len(nets)} milestones so far; two are needed to see it grow")
+    minutes = minutes_by_cycle(run / "metrics.jsonl")
+    ratings = {rating.name: rating for rating in ratings_of_run(run)}
+    stages = []
+    for net in nets:
+        rating = ratings.get(net.stem)
+        stages.append(
+            StageLine(
+                net=net.name,
+                minutes=minutes.get(int(net.stem[1:]), 0.0),
+                elo=None if rating is None else rating.elo,
+                elo_error=None if rating is None else (rating.elo_high - rating.elo_low) / 2,
+            )
+        )
+    return Growth(game, (run / "nets").resolve(), sims, tuple(stages))
+
+
+def minutes_by_cycle(metrics: Path) -> dict[int, float]:
+    """How long each cycle of a run had learnt; a line that a crash cut off is left out."""
+    found: dict[int, float] = {}
+    for text in metrics.read_text("utf-8").splitlines() if metrics.exists() else ():
+        try:
+            line = json.loads(text)
+            found[int(line["cycle"])] = float(line["minutes"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def growth_rows(game: Game, run: Growth | None = None) -> list[OpponentRow]:
+    """The opponents that grow up, of the run if it is of this game, otherwise of what is shipped."""
+    growth = run if run is not None and run.game == game.name else shipped_growth(game.name)
+    return [] if growth is None else growth.rows()
