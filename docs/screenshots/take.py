@@ -48,7 +48,8 @@ def take(browser: Browser, url: str) -> None:
             if spec == "connect4":
                 page.locator("#tab-study").click()
                 page.locator(".toggle").click()
-                page.wait_for_selector(".candidate")
+                page.wait_for_selector(".candidate", timeout=30_000)
+                page.locator(".study .check input").nth(2).check()
                 page.wait_for_timeout(2500)
                 page.screenshot(path=HERE / f"analysis-{size}.png")
             context.close()

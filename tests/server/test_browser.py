@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ import pytest
 
 import qizero
 from qizero.server.app import STATIC
+from qizero.server.growth import Growth, StageLine
 from server.conftest import RunningServer
+from server.fakes import FakeOpponents, real_players
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -355,6 +359,33 @@ def test_analysis_is_shown_only_when_asked(server: RunningServer, tab: Callable[
     expect(page.locator(".bar, .candidate, .heat")).to_have_count(0)
 
 
+def test_the_heat_map_shows_every_move(server: RunningServer, tab: Callable[..., Tab]) -> None:
+    page = tab().start(server, "gomoku")
+    page.get_by_role("tab", name="Study").click()
+    page.get_by_role("button", name="Analysis").click()
+    page.get_by_label("Heat map").check()
+    expect(page.locator(".heat")).to_have_count(225)
+    expect(page.get_by_label("Exact scores")).to_have_count(0)
+    page.get_by_label("Moves on the board").uncheck()
+    expect(page.locator(".share").first).to_have_text(re.compile(r"\d+"))
+
+
+def test_exact_scores_only_when_asked(start: Callable[..., RunningServer], tab: Callable[..., Tab]) -> None:
+    page = tab().start(start(**real_players()), "connect4", second="human")
+    for played, key in enumerate("444443", 1):
+        page.keyboard.press(key)
+        expect(page.locator(".moves .move")).to_have_count(played)
+    page.get_by_role("tab", name="Study").click()
+    page.get_by_role("button", name="Analysis").click()
+    expect(page.locator(".candidate")).to_have_count(7, timeout=20_000)
+    expect(page.locator(".exact")).to_have_count(0)
+    page.get_by_label("Exact scores").check()
+    expect(page.locator(".candidate .exact")).to_have_count(7)
+    expect(page.locator(".candidate .exact").first).to_have_text(re.compile(r"^([+−]\d+|0)$"))
+    expect(page.locator(".candidates tbody tr")).to_have_count(7)
+    expect(page.locator(".candidates tbody tr").first).to_contain_text(re.compile("won in|lost in|draw"))
+
+
 def test_review_jump_and_try_another_move(server: RunningServer, tab: Callable[..., Tab]) -> None:
     page = tab().start(server, "tictactoe", second="human")
     for cell in (0, 3, 1, 4, 2):
@@ -448,6 +479,118 @@ def test_forbidden_points_and_their_reason(server: RunningServer, tab: Callable[
     assert moves(page) == 8
 
 
+def test_a_pass_is_asked_for_in_words(server: RunningServer, tab: Callable[..., Tab]) -> None:
+    page = tab().start(server, "othello", second="human")
+    page.get_by_role("button", name="Share").click()
+    text = f"qizero-state 1\ngame othello\nactions {forced_pass()}\n"
+    page.get_by_role("dialog").get_by_label("Or paste").fill(text)
+    page.get_by_role("dialog").get_by_role("button", name="Load a game").click()
+    expect(page.locator(".status-text")).to_contain_text("nothing can be turned over; pass")
+    expect(page.locator(".cell.can")).to_have_count(0)
+    before = moves(page)
+    page.get_by_role("button", name="Pass").click()
+    expect(page.locator(".moves .move")).to_have_count(before + 1)
+    expect(page.locator(".moves .move").last).to_contain_text("Pass")
+    expect(page.locator(".status-text")).to_contain_text("to move")
+
+
+def forced_pass() -> str:
+    """The moves of a game of Othello up to a position whose mover can only pass."""
+    game = qizero.load_game("othello")
+    for seed in range(100):
+        rng, state, texts = random.Random(seed), game.new_initial_state(), list[str]()
+        while not state.is_terminal():
+            legal = state.legal_actions()
+            if legal == [64]:
+                return " ".join(texts)
+            action = rng.choice(legal)
+            texts.append(state.action_to_string(action))
+            state.apply_action(action)
+    raise AssertionError("no game with a pass was found")
+
+
+COUNT_SOUNDS = """
+window.soundsPlayed = 0;
+const start = OscillatorNode.prototype.start;
+OscillatorNode.prototype.start = function (...when) { window.soundsPlayed += 1; return start.apply(this, when) };
+"""
+
+
+def test_sound_can_be_switched_off(server: RunningServer, tab: Callable[..., Tab]) -> None:
+    one = tab()
+    one.page.add_init_script(COUNT_SOUNDS)
+    page = one.start(server, "connect4", second="human")
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(1)
+    page.wait_for_function("() => window.soundsPlayed === 1")
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("dialog").get_by_label("Sound").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    assert page.evaluate("window.soundsPlayed") == 1
+    page.reload()
+    expect(page.locator(".moves .move")).to_have_count(2)
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(3)
+    assert page.evaluate("window.soundsPlayed") == 0
+
+
+ANIMATIONS = """() => new Promise(done => {
+  const names = new Set();
+  document.addEventListener('animationstart', event => names.add(event.animationName), true);
+  setTimeout(() => done([...names]), 700);
+  document.querySelector('[data-cell="3"]').dispatchEvent(new MouseEvent('click', { bubbles: true }));
+})"""
+
+
+@pytest.mark.parametrize(
+    ("motion", "switched_on"), [("no-preference", True), ("no-preference", False), ("reduce", True)]
+)
+def test_animation_is_optional(server: RunningServer, tab: Callable[..., Tab], motion: str, switched_on: bool) -> None:
+    page = tab(**DESKTOP, reduced_motion=motion).start(server, "connect4", second="human")
+    if not switched_on:
+        page.get_by_role("button", name="Settings").click()
+        page.get_by_role("dialog").get_by_label("Animation").uncheck()
+        page.keyboard.press("Escape")
+    names = page.evaluate(ANIMATIONS)
+    expect(page.locator(".stone-at")).to_have_count(1)
+    assert ("drop" in " ".join(names)) == (motion != "reduce" and switched_on)
+    page.get_by_role("button", name="Undo").click()
+    if motion == "reduce" or not switched_on:
+        expect(page.locator(".stone-at")).to_have_count(0, timeout=150)
+
+
+@pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_watching_it_grow_up(
+    start: Callable[..., RunningServer], tab: Callable[..., Tab], options: dict[str, Any]
+) -> None:
+    stages = [StageLine(net=f"{n:02}.onnx", minutes=n * n * 5, elo=100.0 * n, elo_error=20.0) for n in range(5)]
+    rows = [replace(row, spec="fake:0.02") for row in Growth("connect4", Path(), 8, tuple(stages)).rows()]
+    page = tab(**options).start(start(opponents=FakeOpponents(more=rows)), "connect4")
+    expect(page.get_by_role("slider")).to_have_count(0)
+    page.get_by_role("button", name="New", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("select").nth(1).select_option(label="Pupil")
+    slider = dialog.get_by_role("slider", name="How much it has learnt")
+    expect(slider).to_have_value("4")
+    slider.press("Home")
+    expect(dialog.locator("output")).to_have_text("untrained · Elo 0 ± 20")
+    assert serious_findings(page) == []
+    dialog.get_by_role("button", name="Start the game").click()
+    card = page.locator(".card").nth(1)
+    expect(card).to_contain_text("untrained")
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    card.get_by_role("slider").press("ArrowRight")
+    expect(card).to_contain_text("5 min")
+    card.get_by_role("slider").press("End")
+    expect(card).to_contain_text("80 min · Elo 400 ± 20")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    assert serious_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+
+
 def test_statistics_are_kept(server: RunningServer, tab: Callable[..., Tab]) -> None:
     page = tab().start(server, "tictactoe")
     play_until_over(page, lambda cell: page.locator(f'[data-cell="{cell}"]').click())
@@ -468,10 +611,15 @@ def test_accessibility(server: RunningServer, tab: Callable[..., Tab], options: 
     ]
     for open_more in steps:
         open_more()
-        page.wait_for_timeout(300)
-        found = Axe().run(page).response["violations"]
-        serious = [each for each in found if each["impact"] in ("serious", "critical")]
-        assert [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious] == []
+        assert serious_findings(page) == []
+
+
+def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds serious, once the page stands still: rules, and where they are broken."""
+    page.wait_for_timeout(300)
+    found = Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
 
 
 def test_the_page_is_quick(server: RunningServer, tab: Callable[..., Tab]) -> None:
