@@ -9,6 +9,7 @@ from readme_tree import README, ROOT, first_words, source_files, with_tree
 from qizero.games import list_games
 
 TEXT = README.read_text(encoding="utf-8")
+CHINESE = README.with_name("README.zh-CN.md").read_text(encoding="utf-8")
 
 
 def test_the_list_of_files_is_up_to_date() -> None:
@@ -33,6 +34,35 @@ def test_every_path_and_target_named_exists() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`make ([a-z-]+)`", TEXT):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def outline(text: str) -> dict[str, list[str]]:
+    """What the README has to say in every language: headings by level, commands and code without comments, rows of
+    tables by what is code in them, pictures and links."""
+    before_list = re.sub(r"<!-- tree: begin.*?tree: end -->", "", text, flags=re.DOTALL)
+    blocks = re.findall(r"```(\w+)\n(.*?)```", before_list, flags=re.DOTALL)
+    prose = re.sub(r"```.*?```", "", before_list, flags=re.DOTALL)
+    code = [re.sub(r"\s+#.*", "", block) if kind == "sh" else block for kind, block in blocks if kind != "text"]
+    layout = [line.split("  ")[0] for kind, block in blocks if kind == "text" for line in block.splitlines()]
+    links = {link for link in re.findall(r"\]\(([^)#]+)\)", prose) if not link.startswith("README")}
+    return {
+        "headings": re.findall(r"^#+", prose, flags=re.MULTILINE),
+        "code": code,
+        "layout": layout,
+        "words in code": sorted(re.findall(r"`[^`]+`", prose)),
+        "links": sorted(links),
+    }
+
+
+def test_both_languages_say_the_same() -> None:
+    assert outline(CHINESE) == outline(TEXT)
+    assert "](README.zh-CN.md)" in TEXT
+    assert "](README.md)" in CHINESE
+
+
+def test_every_game_has_its_picture() -> None:
+    for game in list_games():
+        assert f"](docs/screenshots/{game.id}-desktop.png)" in TEXT
 
 
 def test_every_game_is_named() -> None:
