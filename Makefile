@@ -27,7 +27,7 @@ CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help play test format page stubs tree clean
+.PHONY: help play test format page wheel-check stubs tree clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -120,6 +120,9 @@ format: $(VENV)/.test  ## format C++ and Python, sort imports
 page: $(VENV)/.tools  ## build the page of web/ into the package, and its types from the server's messages
 	@PYTHONPATH=src python -m qizero.server.typescript >web/src/lib/messages.ts
 	@python web/build_page.py build
+
+wheel-check: $(VENV)/.tools  ## build the wheel of HEAD and play with it where there is neither Node nor a compiler
+	@python .ci/check_wheel.py
 
 stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled module, anew
 	@python -m nanobind.stubgen --quiet --module qizero._core --output-file src/qizero/_core.pyi
