@@ -131,6 +131,14 @@ def test_hints_come_in_steps(server: RunningServer) -> None:
     assert client.command("hint", stage=3)["line"]["actions"][0] == move["action"]["action"]
 
 
+def test_a_hint_sees_what_must_be_played(start: Callable[..., RunningServer]) -> None:
+    client = start(**real_players()).client()
+    moves = "h8 a1 i8 c1 j8 e1"
+    client.new("gomoku", position=f"qizero-state 1\ngame gomoku\nactions {moves}\n", seats=("human", "human"))
+    hint = client.ask("hint", seq=client.state["seq"], stage=2)
+    assert hint["action"]["text"] in ("g8", "k8")
+
+
 def test_analysis_streams_and_stops(server: RunningServer) -> None:
     client = server.client()
     client.new(seats=("human", "human"))

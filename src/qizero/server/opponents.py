@@ -67,11 +67,12 @@ ENGINES = (
     OpponentRow("perfect", "perfect", "engine", "Oracle", "先知", "perfect play", "完美无误"),
 )
 ANALYSTS: dict[Effort, tuple[str, ...]] = {
-    "hint": ("perfect", "zero:sims=400", "rollout:sims=4000", "random"),
-    "analysis": ("perfect", "zero:sims=3000", "rollout:sims=20000", "random"),
-    "review": ("perfect", "zero:sims=200", "rollout:sims=2000", "random"),
+    "hint": ("perfect", "zero:sims=400", "alphabeta:ms=700", "rollout:sims=4000", "random"),
+    "analysis": ("perfect", "zero:sims=3000", "alphabeta:ms=3000,temperature=0.3", "rollout:sims=20000", "random"),
+    "review": ("perfect", "zero:sims=200", "alphabeta:ms=200", "rollout:sims=2000", "random"),
 }
-"""The specs that study a position, best first; the first one that can be made is taken."""
+"""The specs that study a position, best first; the first one that can be made is taken. A temperature makes alpha-beta
+score the moves near the best one too."""
 
 INTUITION = "zero:sims=0"
 """Whose priors are shown where the analyst has none of its own."""
