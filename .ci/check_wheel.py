@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 import urllib.request
 import venv
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -115,6 +117,10 @@ def main() -> None:
             static = [name for name in packed.namelist() if "/server/static/" in name]
         place, alone = install(wheel, scratch)
         result = {
+            "command": "python .ci/check_wheel.py",
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "system": f"{platform.system()} {platform.machine()}",
             "wheel": wheel.name,
             "megabytes": round(wheel.stat().st_size / 1e6, 2),
             "page_files": len(static),
