@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cancelling import run_cancelled
 from golden_trees import positions
 from numpy.typing import NDArray
 
@@ -354,25 +355,6 @@ def test_self_play_goes_on_after_an_evaluator_failed() -> None:
 
 
 # ---- Cancellation ----------------------------------------------------------------------------------------------------
-
-
-def run_cancelled(run: Callable[[CancelToken], SearchResult]) -> SearchResult:
-    token = CancelToken()
-    cancelled_at = 0.0
-
-    def cancel() -> None:
-        nonlocal cancelled_at
-        time.sleep(0.1)
-        cancelled_at = time.perf_counter()
-        token.cancel()
-
-    thread = threading.Thread(target=cancel)
-    thread.start()
-    result = run(token)
-    returned_at = time.perf_counter()
-    thread.join()
-    assert returned_at - cancelled_at < 0.05
-    return result
 
 
 @pytest.mark.parametrize("name", NAMES)
