@@ -18,5 +18,7 @@ def test_frames_of_a_megabyte_close_their_line_and_nothing_else(server: RunningS
 
 def test_foreign_places_are_refused(server: RunningServer) -> None:
     tally = connect_from_elsewhere(server)
-    assert tally["websocket 403"] == 12
+    # A second Host header is refused by us, or by the HTTP parser before us, as a bad request.
+    assert tally["websocket 403"] + tally["websocket 400"] == 12
+    assert tally["websocket 403"] >= 6
     assert tally["http 400"] == 6
