@@ -19,7 +19,7 @@ GAMES = ["tictactoe", "connect4", "othello", "gomoku(size=7)", "gomoku(size=6,ru
 
 def play(game: Game, games: int, **values: Any) -> tuple[NDArray[Any], list[dict[str, Any]]]:
     """At least so many games with the hash evaluator, and their rows."""
-    params = SelfPlayParams(SearchParams(simulations=8, noise_epsilon=0.25), play_on_share=0.5, **values)
+    params = SelfPlayParams(SearchParams(simulations=8, noise_epsilon=0.25), **{"play_on_share": 0.5} | values)
     selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3), params)
     evaluator = HashEvaluator(game)
     parts: list[NDArray[np.uint8]] = []
@@ -106,6 +106,20 @@ def test_limit_values_soften_draws_by_limit() -> None:
     outcomes = RowDecoder(game).decode(rows).outcome
     assert ((outcomes > 0) & (outcomes < 1)).any()
     assert np.allclose(outcomes.sum(axis=1), 1)
+
+
+def test_limit_values_soften_draws_that_are_proven_before_the_limit() -> None:
+    game = load_game("liuzhou(max_steps=60)")
+    rows, games = play(game, 20, limit_value_share=1.0, play_on_share=0.0)
+    outcomes = RowDecoder(game).decode(rows).outcome
+    row = soft = 0
+    for played in games:
+        count = len(played["actions"]) - played["opening_plies"] + (played["end"] == "proven")
+        if played["value"] == 0 and played["end"] == "proven":
+            soft += bool(np.all(outcomes[row : row + count, 1] < 1))
+        row += count
+    assert row == len(rows)
+    assert soft > 0
 
 
 def test_chunks_come_back_as_they_were_written(tmp_path: Path) -> None:

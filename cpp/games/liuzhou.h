@@ -2,6 +2,7 @@
 // cell 0-35; step 36 + cell*4 + direction; select a stone 180 + cell.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "base/bits.h"
@@ -70,10 +71,11 @@ class Liuzhou {
   bool is_placing() const { return !placing_is_over(); }
   int pending_selections() const { return pending_; }
 
-  // Material: all games that no side wins end at a limit. Marked stones are as good as gone.
+  // Material: all games that no side wins end at a limit. Marked stones are as good as gone, and who is six stones
+  // ahead has all but won.
   float limit_value() const {
     const int difference = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
-    return static_cast<float>(difference) / static_cast<float>(stones_per_side);
+    return std::clamp(static_cast<float>(difference) / 6.0f, -1.0f, 1.0f);
   }
 
   InlineVector<Action, max_legal> legal_actions() const {

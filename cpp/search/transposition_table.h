@@ -36,7 +36,11 @@ class TranspositionTable {
     buckets_.resize(std::bit_floor(bytes / sizeof(Bucket)));
   }
 
-  void new_generation() { ++generation_; }
+  // Entries of earlier generations make room first, whatever their depth. When the numbers have run out, they are
+  // forgotten: none may pass for a new one.
+  void new_generation() {
+    if (++generation_ == 0) std::fill(buckets_.begin(), buckets_.end(), Bucket{});
+  }
 
   // nullptr when unknown; valid until the next store.
   const Entry* find(std::uint64_t hash) const {

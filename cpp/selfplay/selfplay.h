@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "search/pool.h"
+#include "selfplay/prover.h"
 #include "selfplay/record.h"
 
 namespace qizero {
@@ -29,13 +30,20 @@ struct SelfPlayParams {
   int temperature_plies = 10;
   double temperature_halflife = 0.0;
 
-  // A game whose root is proven ends there with the proven result, but for `play_on_share` of the games.
+  // A game whose root is proven ends there with the proven result. `play_on_share` of the games go on; they too teach
+  // what was proven, not what was played.
   bool adjudicate = true;
   // A game ends as lost when the mover's value stays below -resign_value for resign_moves searches of its own; 1:
   // never.
   double resign_value = 1.0;
   int resign_moves = 3;
   double play_on_share = 0.1;
+
+  // From this ply on, positions are first searched exactly, by the rules alone, with at most so many nodes (0: not at
+  // all). What is proven so needs no evaluations: it is played out perfectly, among equally good actions at random, and
+  // teaches exact values and policies. Earlier positions learn the first result that was proven after them.
+  std::int64_t prove_nodes = 0;
+  int prove_from_ply = 0;
 
   // Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.
   double limit_value_share = 0.0;
@@ -54,6 +62,8 @@ struct SelfPlayParams {
     f("resign_value", &SelfPlayParams::resign_value, 0.0, 1.0);
     f("resign_moves", &SelfPlayParams::resign_moves, 1, 1000);
     f("play_on_share", &SelfPlayParams::play_on_share, 0.0, 1.0);
+    f("prove_nodes", &SelfPlayParams::prove_nodes, std::int64_t{0}, std::int64_t{1'000'000'000});
+    f("prove_from_ply", &SelfPlayParams::prove_from_ply, 0, 100000);
     f("limit_value_share", &SelfPlayParams::limit_value_share, 0.0, 1.0);
   }
 
@@ -85,6 +95,7 @@ class SelfPlay final : public Pool<G>::Driver {
         initial_(initial),
         layout_(RecordLayout::of(initial)),
         games_(static_cast<std::size_t>(config.slots)),
+        provers_(params.prove_nodes),
         pool_(config, initial, *this) {
     for (int i = 0; i < config.slots; ++i) {
       begin_game(game(i), pool_.search(i));
@@ -118,6 +129,12 @@ class SelfPlay final : public Pool<G>::Driver {
         writer.put(static_cast<std::uint8_t>(s.full));
         writer.put(s.root);
         writer.put_vector(s.policy);
+      }
+      writer.put(static_cast<std::uint32_t>(g.proofs.size()));
+      for (const ProvenAt& proof : g.proofs) {
+        writer.put(proof.ply);
+        writer.put(proof.outcome);
+        writer.put(proof.last_ply);
       }
     }
     return writer.take();
@@ -157,13 +174,14 @@ class SelfPlay final : public Pool<G>::Driver {
 
   bool search_done(int slot, Search<G>& search) override {
     GameInPlay& g = game(slot);
-    const G& position = search.root_position();
-    const int player = position.to_move();
-    const bool known = search.root_node().known();
+    const int player = search.root_position().to_move();
     if (g.full || params_.record_fast) record(g, search);
 
-    if (known && params_.adjudicate && !g.play_on)
-      return end_game(g, search, search.root_node().result, GameEnd::proven);
+    if (const Node& root = search.root_node(); root.known() && params_.adjudicate) {
+      const int ply = static_cast<int>(g.actions.size());
+      g.proofs.push_back({ply, root.result, ply + root.distance});
+      if (!g.play_on) return end_game(g, search, root.result, GameEnd::proven);
+    }
     if (params_.resign_value < 1.0) {
       g.hopeless[player] = search.root_value() <= -params_.resign_value ? g.hopeless[player] + 1 : 0;
       if (g.hopeless[player] >= params_.resign_moves) {
@@ -200,11 +218,17 @@ class SelfPlay final : public Pool<G>::Driver {
     int ply;
     bool full;
   };
+  struct ProvenAt {
+    int ply;
+    Outcome outcome;
+    int last_ply;  // of the game, played out from there
+  };
   struct GameInPlay {
     Rng rng_at_search{0};  // the search's generator as it was before the search under way
     std::vector<Action> actions;
     int opening_plies = 0;
     std::vector<Searched> searched;
+    std::vector<ProvenAt> proofs;  // in the order of their plies
     bool full = true, play_on = false;
     int hopeless[2] = {0, 0};
     int would_resign = -1;
@@ -212,7 +236,7 @@ class SelfPlay final : public Pool<G>::Driver {
     std::vector<FinishedGame> finished_games;
   };
 
-  static constexpr std::uint32_t state_version = 1;
+  static constexpr std::uint32_t state_version = 2;
 
   // Replays the actions, so that bytes that are not a game of ours end in an error.
   void read_game(ByteReader& reader, std::vector<GameInPlay>& games, std::vector<G>& positions) const {
@@ -247,6 +271,16 @@ class SelfPlay final : public Pool<G>::Driver {
       g.searched.push_back(std::move(s));
     }
     play_to(g.actions.size());
+    const auto proofs = reader.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < proofs; ++i) {
+      const auto at = reader.get<int>();
+      const auto result = reader.get<std::uint8_t>();
+      const auto last_ply = reader.get<int>();
+      if (at < 0 || static_cast<std::size_t>(at) > g.actions.size() || last_ply < at ||
+          result == static_cast<std::uint8_t>(Outcome::ongoing) || result > static_cast<std::uint8_t>(Outcome::draw))
+        throw std::out_of_range("a proof is not part of its game");
+      g.proofs.push_back({at, static_cast<Outcome>(result), last_ply});
+    }
     games.push_back(std::move(g));
     positions.push_back(position);
   }
@@ -259,6 +293,7 @@ class SelfPlay final : public Pool<G>::Driver {
     g.hopeless[0] = g.hopeless[1] = 0;
     g.would_resign = -1;
     g.searched.clear();
+    g.proofs.clear();
     G position = initial_;
     do {  // an opening that ends the game teaches nothing: another one
       position = initial_;
@@ -276,10 +311,47 @@ class SelfPlay final : public Pool<G>::Driver {
     begin_search(g, search);
   }
 
+  // Searches the position at the root, unless it can be proven: then the game is played out first.
   void begin_search(GameInPlay& g, Search<G>& search) {
+    if (play_proven(g, search)) {
+      const Outcome outcome = search.root_position().outcome();
+      if (outcome != Outcome::ongoing) {
+        end_game(g, search, outcome, GameEnd::played_out);
+        return;
+      }
+    }
     g.rng_at_search = search.rng();
     g.full = params_.full_share >= 1.0 || search.rng().uniform() < params_.full_share;
     search.begin(g.full ? full_ : fast_);
+  }
+
+  // Plays on as long as positions can be proven; true if anything was played. The first position of a game is always
+  // searched: a game teaches something that was not known, and `collect` comes to an end.
+  bool play_proven(GameInPlay& g, Search<G>& search) {
+    if (static_cast<int>(g.actions.size()) == g.opening_plies) return false;
+    G position = search.root_position();
+    bool played = false;
+    while (position.outcome() == Outcome::ongoing) {
+      const int ply = static_cast<int>(g.actions.size());
+      const auto proof = ply < params_.prove_from_ply ? std::nullopt : provers_.prove(position);
+      if (!proof) break;
+      const int value = value_for(proof->outcome, position.to_move());
+      Searched row{position,
+                   std::vector<float>(static_cast<std::size_t>(initial_.num_actions())),
+                   {value > 0 ? 1.0f : 0.0f, value == 0 ? 1.0f : 0.0f, value < 0 ? 1.0f : 0.0f},
+                   ply,
+                   true};
+      for (const Action action : proof->best)
+        row.policy[static_cast<std::size_t>(action)] = 1.0f / static_cast<float>(proof->best.size());
+      g.searched.push_back(std::move(row));
+      g.proofs.push_back({ply, proof->outcome, ply + proof->distance});
+      g.actions.push_back(
+          proof->best[static_cast<int>(search.rng().below(static_cast<std::uint32_t>(proof->best.size())))]);
+      position.apply(g.actions.back());
+      played = true;
+    }
+    if (played) search.reset(position);
+    return played;
   }
 
   double temperature_at(int ply) const {
@@ -303,19 +375,21 @@ class SelfPlay final : public Pool<G>::Driver {
 
   // Writes the rows of a game and begins the next. Returns true: the slot goes on.
   bool end_game(GameInPlay& g, Search<G>& search, Outcome outcome, GameEnd end) {
-    float soft = 0;  // for player 0, of a draw by a limit
+    float soft = 0;  // for player 0, of a draw: it comes about by a limit, and where it is proven the limit is near
     if constexpr (HasLimitValue<G>)
-      if (outcome == Outcome::draw && end == GameEnd::played_out)
+      if (outcome == Outcome::draw && end != GameEnd::resigned)
         soft = static_cast<float>(params_.limit_value_share) * search.root_position().limit_value();
-    // A proven game is as long as it would have become.
-    const int last_ply =
-        static_cast<int>(g.actions.size()) + (end == GameEnd::proven ? search.root_node().distance : 0);
+    const ProvenAt played{static_cast<int>(g.actions.size()), outcome, static_cast<int>(g.actions.size())};
     std::vector<float> planes(static_cast<std::size_t>(num_planes<G> * initial_.board_shape().cells()));
+    auto proof = g.proofs.begin();
     for (const Searched& s : g.searched) {
+      // What was proven first, from this position on; what was played is no more than one way it can go.
+      while (proof != g.proofs.end() && proof->ply < s.ply) ++proof;
+      const ProvenAt& known = proof != g.proofs.end() ? *proof : played;
       s.position.encode(planes.data());
-      RecordLayout::Values values{planes.data(),    s.policy.data(), {},    {s.root[0], s.root[1], s.root[2]},
-                                  last_ply - s.ply, s.ply,           s.full};
-      const int result = value_for(outcome, s.position.to_move());
+      RecordLayout::Values values{planes.data(),          s.policy.data(), {},    {s.root[0], s.root[1], s.root[2]},
+                                  known.last_ply - s.ply, s.ply,           s.full};
+      const int result = value_for(known.outcome, s.position.to_move());
       const float own = s.position.to_move() == 0 ? soft : -soft;
       values.outcome[0] = result > 0 ? 1.0f : result == 0 ? std::max(own, 0.0f) : 0.0f;
       values.outcome[2] = result < 0 ? 1.0f : result == 0 ? std::max(-own, 0.0f) : 0.0f;
@@ -335,6 +409,7 @@ class SelfPlay final : public Pool<G>::Driver {
   G initial_;
   RecordLayout layout_;
   std::vector<GameInPlay> games_;
+  Provers<G> provers_;
   std::vector<std::uint8_t> rows_;
   std::vector<FinishedGame> finished_;
   Pool<G> pool_;  // last: its background stops before the rest is gone

@@ -16,10 +16,12 @@ void limit_value_is_the_difference_of_stones() {
     CHECK(position_of(text).limit_value() == expected, text);
   };
   check("....../....../....../....../....../...... x", 0.0F);
-  check("XXX.../....../....../....../....../O..... x phase=MOVEMENT steps=200", 2.0F / 18);
-  check("OOO.../....../....../....../....../X..... o phase=MOVEMENT steps=200", -2.0F / 18);
-  check("XX..../XX..../..oO../...O../....../...... o", 2.0F / 18);  // four against three, of which one is marked
+  check("XXX.../....../....../....../....../O..... x phase=MOVEMENT steps=200", 2.0F / 6);
+  check("OOO.../....../....../....../....../X..... o phase=MOVEMENT steps=200", -2.0F / 6);
+  check("XX..../XX..../..oO../...O../....../...... o", 2.0F / 6);  // four against three, of which one is marked
   check("XXXXXX/XXXXXX/XXXXXX/....../....../...... x phase=MOVEMENT", 1.0F);
+  check("XXXXXX/X...../....../....../....../O..... x phase=MOVEMENT", 1.0F);
+  check("XXXXXX/....../....../....../....../O..... x phase=MOVEMENT", 5.0F / 6);
 }
 
 void shapes_are_found() {

@@ -26,6 +26,14 @@ SelfPlayParams small_params() {
   return params;
 }
 
+SelfPlayParams proving_params() {
+  SelfPlayParams params = small_params();
+  params.full_share = 1;
+  params.prove_nodes = 3000;
+  params.prove_from_ply = 28;
+  return params;
+}
+
 template <Game G>
 void play_batches(SelfPlay<G>& selfplay, int batches) {
   HashNetwork<G> network(selfplay.pool());
@@ -54,12 +62,12 @@ std::string describe(const FinishedGame& game) {
 }
 
 void games_do_not_depend_on_threads_and_halves() {
-  SelfPlay<Connect4> longer({.slots = 6, .seed = 3}, small_params(), Connect4{});
+  SelfPlay<Connect4> longer({.slots = 6, .seed = 3}, proving_params(), Connect4{});
   std::map<std::string, int> expected;
   for (const FinishedGame& game : play_games(longer, 90)) ++expected[describe(game)];
   for (const int threads : {1, 2})
     for (const int halves : {1, 2}) {
-      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .halves = halves, .seed = 3}, small_params(),
+      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .halves = halves, .seed = 3}, proving_params(),
                                  Connect4{});
       std::map<std::string, int> found;
       for (const FinishedGame& game : play_games(shorter, 30)) ++found[describe(game)];
@@ -168,14 +176,88 @@ void rows_tell_the_truth() {
   }
 }
 
+// Random positions near the end: what is proven is what plain search to the end finds, and the actions are all those
+// that lead there.
+template <Game G>
+void proofs_are_exact(const G& initial, int min_ply, int positions) {
+  Provers<G> provers(1'000'000);
+  Rng rng(7);
+  for (int checked = 0; checked < positions;) {
+    G position = initial;
+    for (int ply = 0; position.outcome() == Outcome::ongoing && ply < min_ply; ++ply)
+      position.apply(random_action(position, rng));
+    if (position.outcome() != Outcome::ongoing) continue;
+    ++checked;
+    const auto [result, distance] = solve(position);
+    const auto proof = provers.prove(position);
+    CHECK(proof && proof->outcome == result, "ply " + std::to_string(min_ply));
+    const int value = value_for(result, position.to_move());
+    CHECK(value == 0 ? proof->distance >= distance : proof->distance == distance, "ply " + std::to_string(min_ply));
+    for (const Action action : position.legal_actions()) {
+      G child = position;
+      child.apply(action);
+      const auto [child_result, child_distance] = solve(child);
+      const bool as_good = child_result == result && (value <= 0 || child_distance + 1 == distance);
+      const bool named = std::find(proof->best.begin(), proof->best.end(), action) != proof->best.end();
+      CHECK(as_good == named, "ply " + std::to_string(min_ply));
+    }
+  }
+}
+
+void proofs_equal_plain_search() {
+  proofs_are_exact(TicTacToe{}, 2, 100);
+  proofs_are_exact(Connect4{}, 32, 100);
+  proofs_are_exact(RandomGame::initial({5, 9, 15, 6}), 3, 100);  // a side may act several times in a row
+}
+
+// Every row from the first proof on has the result that a search to the end finds, and those before it the first proven
+// one.
+void rows_learn_what_is_proven() {
+  SelfPlayParams params = proving_params();
+  params.random_opening_share = 0;
+  params.adjudicate = false;
+  SelfPlay<Connect4> selfplay({.slots = 4}, params, Connect4{});
+  const auto games = play_games(selfplay, 60);
+  const Rows rows(selfplay.layout(), selfplay.take_rows());
+  Provers<Connect4> provers(params.prove_nodes);
+  std::size_t row = 0;
+  int proven = 0, against_the_game = 0;
+  for (const FinishedGame& game : games) {
+    std::vector<Connect4> positions{Connect4{}};
+    for (const Action action : game.actions) {
+      positions.push_back(positions.back());
+      positions.back().apply(action);
+    }
+    positions.pop_back();  // the end
+    for (std::size_t ply = 0; ply < positions.size(); ++ply, ++row) {
+      std::optional<Proof<Connect4>> proof;
+      std::size_t at = std::max<std::size_t>(ply, 28);
+      for (; at < positions.size() && !proof; ++at) proof = provers.prove(positions[at]);
+      const Outcome expected = proof ? proof->outcome : game.outcome;
+      const float value = rows.get<float>(row, "outcome", 0) - rows.get<float>(row, "outcome", 2);
+      CHECK(value == static_cast<float>(value_for(expected, positions[ply].to_move())), describe(game));
+      if (!proof || at - 1 != ply) continue;
+      ++proven;
+      against_the_game += expected != game.outcome;
+      CHECK(rows.get<float>(row, "root", 0) - rows.get<float>(row, "root", 2) == value, "the search knew it");
+      for (int action = 0; action < 7; ++action) {
+        const bool named = std::find(proof->best.begin(), proof->best.end(), action) != proof->best.end();
+        CHECK((rows.get<std::uint16_t>(row, "policy", action) > 0) == named, describe(game));
+      }
+    }
+  }
+  CHECK(row == rows.size() && proven > 100, std::to_string(proven));
+  CHECK(against_the_game == 0, "proven positions are played out perfectly");
+}
+
 void parked_games_go_on_exactly() {
   for (const int halves : {1, 2}) {
     const PoolConfig config{.slots = 5, .threads = 2, .halves = halves, .seed = 9};
-    SelfPlay<Connect4> first(config, small_params(), Connect4{});
+    SelfPlay<Connect4> first(config, proving_params(), Connect4{});
     play_batches(first, 37);
     const auto bytes = first.park();
     first.restore(bytes);
-    SelfPlay<Connect4> second(config, small_params(), Connect4{});
+    SelfPlay<Connect4> second(config, proving_params(), Connect4{});
     second.restore(bytes);
     CHECK(second.park() == bytes, "restoring loses nothing");
     second.restore(bytes);
@@ -297,6 +379,8 @@ int main() {
   return run_tests({{"games do not depend on threads and halves", games_do_not_depend_on_threads_and_halves},
                     {"games are legal and end as they say", games_are_legal_and_end_as_they_say},
                     {"rows tell the truth", rows_tell_the_truth},
+                    {"proofs equal plain search", proofs_equal_plain_search},
+                    {"rows learn what is proven", rows_learn_what_is_proven},
                     {"parked games go on exactly", parked_games_go_on_exactly},
                     {"games that need no network are handed over", games_that_need_no_network_are_handed_over},
                     {"damaged bytes are refused and change nothing", damaged_bytes_are_refused_and_change_nothing},

@@ -89,6 +89,8 @@ class SelfPlayConfig:
     adjudicate: bool = True  # proven positions end the game
     resign_value: float = setting(1.0, 0, 1)  # 1: never resign
     play_on_share: float = setting(0.1, 0, 1)  # of games that are never adjudicated or resigned
+    prove_nodes: int = setting(0, 0, 1_000_000_000)  # of an exact search, by the rules alone, of every position …
+    prove_from_ply: int = setting(0, 0, 100_000)  # … from this ply on; what it proves is played out perfectly
     limit_value_share: float = setting(0.0, 0, 1)
     cache_positions: int = setting(1 << 18, 0, 1 << 32)
 
@@ -182,7 +184,14 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "connect4": {
         "run": {"network": "64x4", "minutes": 120.0},
-        "selfplay": {"slots": 512, "simulations": 24, "final_simulations": 64, "random_plies": 8},
+        "selfplay": {
+            "slots": 512,
+            "simulations": 24,
+            "final_simulations": 64,
+            "random_plies": 8,
+            "prove_nodes": 20_000,
+            "prove_from_ply": 24,
+        },
     },
     "othello": {
         "run": {"network": "64x4", "minutes": 90.0},
@@ -209,7 +218,7 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "simulations": 16,
             "final_simulations": 32,
             "temperature_plies": 30,
-            "random_plies": 24,
+            "random_plies": 60,
             "random_opening_share": 0.5,
             "limit_value_share": 0.5,
             "full_share": 0.5,

@@ -17,6 +17,7 @@ seed, a run that was interrupted ends with the same bits as one that was not.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import shutil
 import time
@@ -33,7 +34,7 @@ from qizero.config import TrainConfig
 from qizero.evaluator import Evaluator, make_evaluator
 from qizero.events import Events
 from qizero.files import write_atomically
-from qizero.games import Game, load_game
+from qizero.games import Game, InvalidInputError, load_game
 from qizero.network import Network, export_onnx
 from qizero.replay import ChunkError, Window, read_chunk, write_chunk
 from qizero.results import available_cores, provenance
@@ -193,7 +194,8 @@ class Run:
     def _play(self, progress: float, out_of_time: Callable[[], bool]) -> list[CycleResult]:
         results = []
         for i, (game, share) in enumerate(zip(self.games, self.config.shares, strict=True)):
-            result = play_cycle(
+            play = functools.partial(
+                play_cycle,
                 game,
                 self.config.selfplay,
                 self.evaluators[i],
@@ -201,9 +203,13 @@ class Run:
                 progress=progress,
                 seed=int(self.rng.integers(1 << 62)),
                 threads=1,
-                parked=self.parked[i],
                 should_stop=out_of_time,
             )
+            try:
+                result = play(parked=self.parked[i])
+            except InvalidInputError as error:  # of a run that another version has begun
+                self.events.emit("warning", text=f"games in play are begun anew: {error}")
+                result = play(parked=None)
             self.parked[i] = result.parked
             results.append(result)
         return results

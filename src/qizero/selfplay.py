@@ -64,6 +64,8 @@ def selfplay_params(config: SelfPlayConfig, progress: float) -> SelfPlayParams:
         adjudicate=config.adjudicate,
         resign_value=config.resign_value,
         play_on_share=config.play_on_share,
+        prove_nodes=config.prove_nodes,
+        prove_from_ply=config.prove_from_ply,
         limit_value_share=config.limit_value_share,
     )
 

@@ -1,0 +1,73 @@
+// Exact results of positions near the end of a game, by alpha-beta over the rules alone.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "search/alphabeta.h"
+
+namespace qizero {
+
+// What is known of a position by proof.
+template <Game G>
+struct Proof {
+  Outcome outcome;
+  int distance;  // plies to the end that the proof looked at: those of the quickest win, or an upper limit of a draw
+  InlineVector<Action, G::max_legal> best;  // actions that lead to the outcome: of a win the quickest, of a loss all
+};
+
+// Proofs with a limit of nodes. May be used from several threads; what is found depends on the position alone.
+template <Game G>
+class Provers {
+ public:
+  explicit Provers(std::int64_t nodes) : nodes_(nodes) {}
+
+  // Nothing when the position cannot be proven with so many nodes. The game goes on in it.
+  std::optional<Proof<G>> prove(const G& position) {
+    if (nodes_ <= 0) return std::nullopt;
+    std::unique_ptr<Search> search = take();
+    search->begin(position, {.nodes = nodes_, .margin = every_action}, nullptr);
+    while (search->deepen()) {
+    }
+    std::optional<Proof<G>> proof = proof_of(position, search->result());
+    give_back(std::move(search));
+    return proof;
+  }
+
+ private:
+  using Search = AlphaBeta<G, PositionBoard<G, OutcomeOnly>>;
+  static constexpr int every_action = 2 * win_score;  // no action is so much worse that its score would not be exact
+
+  static std::optional<Proof<G>> proof_of(const G& position, const AlphaBetaResult& result) {
+    if (!result.proven) return std::nullopt;
+    const int player = position.to_move();
+    Proof<G> proof{.outcome = *result.proven > 0   ? win_of(player)
+                              : *result.proven < 0 ? win_of(1 - player)
+                                                   : Outcome::draw,
+                   .distance = result.distance.value_or(result.depth),
+                   .best = {}};
+    for (const auto& [action, score, exact] : result.root)
+      if (exact && (*result.proven < 0 || score == result.score)) proof.best.push_back(action);
+    return proof;
+  }
+
+  std::unique_ptr<Search> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Search>(1);
+    std::unique_ptr<Search> search = std::move(idle_.back());
+    idle_.pop_back();
+    return search;
+  }
+  void give_back(std::unique_ptr<Search> search) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(search));
+  }
+
+  std::int64_t nodes_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Search>> idle_;
+};
+
+}  // namespace qizero
