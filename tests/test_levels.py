@@ -19,11 +19,11 @@ from qizero import levels as levels_module
 from qizero.analysis import unsearched_analysis
 from qizero.cli import main
 from qizero.level_player import LevelPlayer, good_actions, wins_after, wins_at_once
-from qizero.levels import ANY_GAME, CLASSICAL, TITLES, WITH_NET, Level, level_of, levels_of, rating_of, strongest_kind
+from qizero.levels import ANY_GAME, LEVELS, TITLES, Level, level_of, levels_of, net_path, rating_of, strongest_kind
 from qizero.server.opponents import Opponents, opponent_rows
 
 GAMES = [row.id for row in qizero.list_games()]
-TABLES = [*CLASSICAL.values(), *WITH_NET.values(), ANY_GAME]
+TABLES = [*LEVELS.values(), ANY_GAME]
 SMALL = {"gomoku": "gomoku(size=7)"}
 walks = st.builds(Walk, st.integers(0, 2**32 - 1), st.integers(0, 60))
 
@@ -172,21 +172,15 @@ def test_the_perfect_level_is_perfect() -> None:
     assert qizero.make_player("level:perfect", game, seed=1).choose(game.new_initial_state()) == 3
 
 
-def test_a_net_takes_over_where_one_is_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gomoku, connect4 = qizero.load_game("gomoku"), qizero.load_game("connect4")
-    assert strongest_kind(gomoku) in ("alphabeta", "zero")
-    (tmp_path / "models").mkdir()
-    monkeypatch.setattr(levels_module, "HERE", tmp_path)
-    assert strongest_kind(gomoku) == "alphabeta"
-    for name in ("gomoku", "connect4"):
-        (tmp_path / "models" / f"{name}.onnx").touch()
-    assert strongest_kind(gomoku) == "zero"
-    assert levels_of(gomoku)[-1].spec.startswith("zero:sims=")
-    assert strongest_kind(connect4) == "perfect"
-    assert levels_of(connect4)[-1].spec == "perfect"
+def test_the_strongest_player_of_a_game() -> None:
+    assert strongest_kind(qizero.load_game("connect4")) == "perfect"
+    assert strongest_kind(qizero.load_game("gomoku")) in ("alphabeta", "zero")
 
 
-# ---- Ratings ---------------------------------------------------------------------------------------------------------
+def test_nets_behind_levels_are_shipped() -> None:
+    for game, levels in LEVELS.items():
+        if any(level.spec.startswith("zero") for level in levels):
+            assert net_path(qizero.load_game(game)).exists(), game
 
 
 def test_the_ladder_of_levels_is_what_is_shipped(

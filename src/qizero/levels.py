@@ -1,9 +1,9 @@
 """The levels: opponents of a known strength, from somebody's first game ever to the strongest there is.
 
 A level is a search of a fixed size (simulations, nodes or depth, never time) and how far from its best move it strays:
-it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often. A
-net takes over where one is shipped. How strong a level is, is measured by `qizero ladder GAME --levels`, whose result
-is kept in level_ratings/GAME.json; a level that has changed since has no rating.
+it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often.
+Which player stands behind a level was decided by matches. How strong it is, is measured by `qizero ladder GAME
+--levels`, whose result is kept in level_ratings/GAME.json; a level that has changed since has no rating.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ TITLES = {
     "perfect": ("Perfect", "完美"),
 }
 
-CLASSICAL: dict[str, tuple[Level, ...]] = {
+LEVELS: dict[str, tuple[Level, ...]] = {
     "tictactoe": (
         Level("first-game", "rollout:sims=9", 2.0, 1.0, blocks=False),
         Level("beginner", "rollout:sims=9", 2.0, 2.0),
@@ -113,20 +113,6 @@ CLASSICAL: dict[str, tuple[Level, ...]] = {
     ),
 }
 
-WITH_NET: dict[str, tuple[Level, ...]] = {
-    game: (
-        *(level for level in levels if level.name in ("first-game", "beginner")),
-        Level("casual", "zero:sims=8", 0.4, 0.15),
-        Level("club", "zero:sims=16", 0.2, 0.06),
-        Level("strong", "zero:sims=50"),
-        Level("expert", "zero:sims=200"),
-        Level("master", "zero:sims=800"),
-    )
-    for game, levels in CLASSICAL.items()
-    if game not in SOLVED
-}
-"""Where a net is shipped. The solved games need none."""
-
 ANY_GAME = (
     Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
     Level("beginner", "rollout:sims=80", 0.6, 0.25),
@@ -144,9 +130,7 @@ def net_path(game: Game) -> Path:
 
 def levels_of(game: Game) -> Sequence[Level]:
     """The levels of a game, weakest first."""
-    if game.name in WITH_NET and net_path(game).exists():
-        return WITH_NET[game.name]
-    return CLASSICAL.get(game.name, ANY_GAME)
+    return LEVELS.get(game.name, ANY_GAME)
 
 
 def level_of(game: Game, name: str) -> Level:
@@ -187,4 +171,4 @@ def strongest_kind(game: Game) -> str:
     if game.name in SOLVED:
         return "perfect"
     top = levels_of(game)[-1].spec.partition(":")[0]
-    return top if game.name in CLASSICAL else "rollout"
+    return top if game.name in LEVELS else "rollout"
