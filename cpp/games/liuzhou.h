@@ -2,8 +2,8 @@
 // cell 0-35; step 36 + cell*4 + direction; select a stone 180 + cell.
 #pragma once
 
-#include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -71,11 +71,13 @@ class Liuzhou {
   bool is_placing() const { return !placing_is_over(); }
   int pending_selections() const { return pending_; }
 
-  // Material: all games that no side wins end at a limit. Marked stones are as good as gone, and who is six stones
-  // ahead has all but won.
+  // Material: all games that no side wins end at a limit. How far ahead a side is of all stones on the board, marked
+  // ones being as good as gone; the root makes the first stones count most and every further one still count.
   float limit_value() const {
-    const int difference = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
-    return std::clamp(static_cast<float>(difference) / 6.0f, -1.0f, 1.0f);
+    const int own = std::popcount(unmarked(black)), other = std::popcount(unmarked(white));
+    if (own == other) return 0.0f;
+    const float ahead = static_cast<float>(own - other) / static_cast<float>(own + other);
+    return std::copysign(std::sqrt(std::abs(ahead)), ahead);
   }
 
   InlineVector<Action, max_legal> legal_actions() const {

@@ -219,7 +219,7 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "liuzhou": {
-        "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.4, 0.6)},
+        "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.6, 0.4)},
         "selfplay": {
             "simulations": 16,
             "final_simulations": 32,

@@ -25,11 +25,14 @@ SIMULATIONS = 32
 
 
 class StageLine(BaseModel):
-    """A net of `stages.json`: its file, how long it had learnt, its Elo on the game's ladder if that was measured."""
+    """A net of `stages.json`: its file, how long it had learnt, its Elo on the game's ladder if that was measured.
+
+    The file lies beside `stages.json` or, as the game's own net does, one folder up.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    net: Annotated[str, Field(pattern=r"^\w+\.onnx$")]
+    net: Annotated[str, Field(pattern=r"^(\.\./)?\w+\.onnx$")]
     minutes: Annotated[float, Field(ge=0)]
     elo: float | None = None
     elo_error: float | None = None
@@ -100,7 +103,7 @@ def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
         raise InvalidInputError(f"{path}: {where}: {first['msg']}") from error
     missing = [stage.net for stage in read.stages if not (path.parent / stage.net).exists()]
     if missing:
-        raise InvalidInputError(f"{path} names {missing[0]}, which is not beside it")
+        raise InvalidInputError(f"{path} names {missing[0]}, which is not there")
     return Growth(game, path.parent, read.sims, tuple(read.stages))
 
 

@@ -1,0 +1,56 @@
+"""Puts the nets of a training run into the package: the last one as the game's net, some milestones as its childhood.
+
+    python benchmarks/ship_run.py runs/connect4 --stages c000001 c000003 c000009 c000022 c000050
+
+The last net plays for `zero`; the stages and the last net are what the page's slider offers. The plot of the run goes
+to docs/learning/GAME.png. What is known of the strength belongs into models/GAME.md, by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from qizero.files import write_atomically
+from qizero.games import load_game
+from qizero.levels import net_path
+from qizero.server.growth import MODELS, STAGES, StageLine, StagesFile, growth_of_run, minutes_by_cycle
+
+DOCS = Path(__file__).parent.parent / "docs" / "learning"
+SIMULATIONS = 32
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--stages", nargs="*", default=[], metavar="NET", help="milestones such as c000012")
+    options = parser.parse_args()
+    growth = growth_of_run(options.run)
+    known = {Path(stage.net).stem: stage for stage in growth.stages}
+    if missing := [name for name in options.stages if name not in known]:
+        raise SystemExit(f"{options.run} has no {', '.join(missing)}; it has {', '.join(known)}")
+
+    nets, shipped = options.run / "nets", net_path(load_game(growth.game))
+    shutil.copyfile(nets / "current.onnx", shipped)
+    if (plot := options.run / "elo.png").exists():
+        DOCS.mkdir(exist_ok=True)
+        shutil.copyfile(plot, DOCS / f"{growth.game}.png")
+    if options.stages:
+        folder = MODELS / growth.game
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        stages = []
+        for name in sorted(options.stages):
+            stages.append(known[name])
+            shutil.copyfile(nets / known[name].net, folder / known[name].net)
+        minutes = max(minutes_by_cycle(options.run / "metrics.jsonl").values())
+        stages.append(StageLine(net=f"../{shipped.name}", minutes=minutes))
+        file = StagesFile(version=1, sims=SIMULATIONS, stages=stages)
+        write_atomically(folder / STAGES, json.dumps(file.model_dump(exclude_none=True), indent=1).encode() + b"\n")
+    print(f"{growth.game}: its net and {len(options.stages)} stages; measure it and write {shipped.with_suffix('.md')}")
+
+
+if __name__ == "__main__":
+    main()
