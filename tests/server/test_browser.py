@@ -136,6 +136,27 @@ def test_the_phone_layout(server: RunningServer, tab: Tabs) -> None:
         assert box["height"] >= 44
 
 
+def test_the_board_fits_a_phone_held_sideways(server: RunningServer, tab: Tabs) -> None:
+    page = tab(**{**PHONE, "viewport": {"width": 844, "height": 390}}).start(server, "gomoku")
+    page.locator(".board").scroll_into_view_if_needed()
+    board, tools = page.locator(".board .ground").bounding_box(), page.locator(".toolbar").bounding_box()
+    assert board is not None
+    assert tools is not None
+    assert board["height"] > 0.9 * 390
+    assert tools["x"] > board["x"] + board["width"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_refusal_moves_nothing_on_a_phone(server: RunningServer, tab: Tabs) -> None:
+    """The board stays where it is under the finger when a notice comes and goes."""
+    page = tab(**PHONE).start(server, "gomoku", second="human")
+    before = page.locator(".board").bounding_box()
+    page.locator(".typed input").fill("z99")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("z99")
+    assert page.locator(".board").bounding_box() == before
+
+
 def test_confirm_before_play_on_a_phone(server: RunningServer, tab: Tabs) -> None:
     page = tab(**PHONE).start(server, "gomoku", second="human")
     page.get_by_role("button", name="Settings").tap()
@@ -372,13 +393,13 @@ def test_forbidden_points_and_their_reason(server: RunningServer, tab: Tabs, rea
     played, point, chinese = RENJU[reason]
     page = tab().load(server, f"qizero-state 1\ngame gomoku(rule=renju)\nactions {played}\n")
     cell = page.locator(f'.cell[aria-label^="{point}"]')
-    expect(cell).to_have_accessible_name(f"{point}, empty, forbidden: {reason.capitalize()}")
+    expect(cell).to_have_accessible_name(f"{point}, empty, forbidden: {reason}")
     expect(page.locator(".forbidden")).not_to_have_count(0)
     cell.click()
-    expect(page.locator(".notice")).to_have_text(reason.capitalize())
+    expect(page.locator(".notice")).to_have_text(f"Forbidden: {reason}")
     page.get_by_role("button", name="切换到简体中文").click()
     cell.click()
-    expect(page.locator(".notice")).to_have_text(chinese)
+    expect(page.locator(".notice")).to_have_text(f"禁手：{chinese}")
     assert moves(page) == len(played.split())
 
 
