@@ -81,6 +81,10 @@ def status(page: Page) -> str:
     return page.locator(".status-text").inner_text()
 
 
+def switch_language(page: Page) -> None:
+    page.locator("button.language").click()
+
+
 def moves(page: Page) -> int:
     return page.locator(".moves .move").count()
 

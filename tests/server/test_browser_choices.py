@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import qizero
 from qizero.server.growth import Growth, StageLine
 from qizero.server.opponents import OpponentRow
 from server.browsing import DESKTOP, PHONE, Page, Tabs, expect, moves, serious_findings
@@ -29,12 +28,9 @@ def test_choosing_a_game_and_coming_back_to_it(server: RunningServer, tab: Tabs)
     page = tab().start(server, "connect4", second="human")
     page.keyboard.press("4")
     expect(page.locator(".moves .move")).to_have_count(1)
-    for row in qizero.list_games():
-        page.get_by_role("navigation").get_by_role("button", name=row.title).click()
-        height, width = qizero.load_game(row.id).board_shape
-        expect(page.locator(".board .cell")).to_have_count(height * width)
-        expect(page).to_have_title(f"{row.title} · qizero")
-        expect(page.locator("nav [aria-current]")).to_have_text(row.title)
+    page.get_by_role("navigation").get_by_role("button", name="Othello").click()
+    expect(page.locator(".board .cell")).to_have_count(64)
+    expect(page.locator("nav [aria-current]")).to_have_text("Othello")
     page.get_by_role("navigation").get_by_role("button", name="Connect 4").click()
     expect(page.locator(".moves .move")).to_have_count(1)
 
