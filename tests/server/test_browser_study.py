@@ -116,7 +116,7 @@ def test_the_heat_map_shows_every_move(server: RunningServer, tab: Tabs) -> None
     page.get_by_label("Heat map").check()
     expect(page.locator(".heat")).to_have_count(225)
     expect(page.get_by_label("Exact scores")).to_have_count(0)
-    page.get_by_label("Moves on the board").uncheck()
+    page.get_by_label("Best moves").uncheck()
     expect(page.locator(".share").first).to_have_text(re.compile(r"\d+"))
 
 
