@@ -134,3 +134,15 @@ def test_unknown_names_are_refused() -> None:
         AlphaBetaPlayer("alphabeta", game).analyze(qizero.load_game("tictactoe").new_initial_state())
     with pytest.raises(qizero.InvalidInputError, match="1 to 100"):
         AlphaBetaPlayer("alphabeta", game, depth=101).choose(game.new_initial_state())
+
+
+@pytest.mark.parametrize("name", ["connect4", "gomoku"])
+def test_the_values_of_actions_come_from_one_depth(name: str) -> None:
+    """Stopped in the middle of a deeper look, it compares actions by what the last finished depth said of each."""
+    game = qizero.load_game(name)
+    state = random_state(game, 6, random.Random(3))
+    finished = AlphaBetaPlayer("alphabeta", game, depth=3, temperature=0.3).analyze(state)
+    stopped = AlphaBetaPlayer("alphabeta", game, nodes=finished.simulations * 3 // 2, temperature=0.3).analyze(state)
+    assert stopped.depth == 3
+    assert stopped.action == finished.action
+    np.testing.assert_array_equal(stopped.q, finished.q)

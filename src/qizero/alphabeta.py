@@ -102,7 +102,10 @@ class AlphaBetaPlayer:
         if self._temperature <= 0 or result.proven is not None or policy[result.action] == 0:
             policy[:] = 0
             policy[result.action] = 1
-        q[result.action] = value
+        # Values are compared with each other, so all of them are those of the last finished depth, also where the best
+        # action has been looked at more deeply since.
+        if result.proven is not None or math.isnan(q[result.action]):
+            q[result.action] = value
         legal = state.legal_actions()
         prior[legal] = 1 / len(legal)
         return Analysis(

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
@@ -18,6 +18,9 @@ from websockets.sync.client import ClientConnection, connect
 from qizero.server.app import ServerParts, create_app
 from qizero.server.launch import uvicorn_config
 from server.fakes import fake_parts
+
+if TYPE_CHECKING:
+    from server.browsing import Browser, BrowserContext, Tab, Tabs
 
 
 class RunningServer:
@@ -106,3 +109,36 @@ def start(tmp_path: Path) -> Iterator[Callable[..., RunningServer]]:
 @pytest.fixture
 def server(start: Callable[..., RunningServer]) -> RunningServer:
     return start()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, for the tests of one file."""
+    from server.browsing import ARGUMENTS, CHROMIUM, sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tabs]:
+    """Opens tabs; after the test none of them may have anything in its console."""
+    from server.browsing import DESKTOP, Tab
+
+    contexts: list[BrowserContext] = []
+    tabs: list[Tab] = []
+
+    def opening(context: BrowserContext | None = None, **options: Any) -> Tab:
+        if context is None:
+            context = browser.new_context(**(options or DESKTOP))
+            contexts.append(context)
+        tabs.append(Tab(context))
+        return tabs[-1]
+
+    yield opening
+    problems = [problem for each in tabs for problem in each.problems]
+    for context in contexts:
+        context.close()
+    assert problems == []

@@ -52,11 +52,13 @@ class FakeAnalysis:
 
 
 class FakePlayer:
-    """Chooses at random after `seconds`; wins at once where it can, so that games have a direction."""
+    """Chooses at random after `seconds`; wins at once where it can, so that games have a direction. With `values` it is
+    told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action."""
 
-    def __init__(self, game: Game, seconds: float, seed: int = 1) -> None:
+    def __init__(self, game: Game, seconds: float, values: Sequence[float] = (), seed: int = 1) -> None:
         self.name = "fake"
         self._seconds = seconds
+        self._values = values
         self._rng = random.Random(seed)
         self._num_actions = game.num_actions
 
@@ -74,7 +76,7 @@ class FakePlayer:
 
     def _analysis(self, state: State, simulations: int) -> FakeAnalysis:
         legal = state.legal_actions()
-        action = self._rng.choice(legal)
+        action = legal[-1] if self._values else self._rng.choice(legal)
         for candidate in legal:
             after = state.clone()
             after.apply_action(candidate)
@@ -86,16 +88,22 @@ class FakePlayer:
         visits = (policy * simulations).astype(np.int32)
         q = np.full(self._num_actions, np.nan, np.float32)
         q[legal] = 0.1
-        return FakeAnalysis(
-            action, 0.2, (0.5, 0.2, 0.3), policy, policy, visits, q, [action], None, None, simulations, None
-        )
+        value = self._values[len(state.history()) % len(self._values)] if self._values else 0.2
+        wdl = ((1 + value) / 2, 0.0, (1 - value) / 2)
+        after = state.clone()
+        after.apply_action(action)
+        replies = [] if after.is_terminal() else after.legal_actions()
+        line = [action, *([action] if action in replies else replies[:1])]
+        return FakeAnalysis(action, value, wdl, policy, policy, visits, q, line, None, None, simulations, None)
 
 
 def make_fake_player(spec: str, game: Game) -> FakePlayer:
-    name, _, seconds = spec.partition(":")
+    """`fake:SECONDS` or `fake:SECONDS:VALUE,VALUE,…`."""
+    name, *numbers = spec.split(":")
     if name != "fake":
         raise ValueError(f"no player '{spec}'")
-    return FakePlayer(game, float(seconds))
+    values = [float(value) for value in numbers[1].split(",")] if len(numbers) > 1 else []
+    return FakePlayer(game, float(numbers[0]), values)
 
 
 FAKE_ROWS = [

@@ -169,10 +169,11 @@ class HeatCell(Message):
 
 
 class Line(Message):
-    """A continuation: its actions and how they are written."""
+    """A continuation: its actions, how they are written, and the cells that they end on (-1: none)."""
 
     actions: list[int]
     texts: list[str]
+    targets: list[int]
 
 
 # ---- From the page ---------------------------------------------------------------------------------------------------

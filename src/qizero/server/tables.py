@@ -25,6 +25,7 @@ from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Openin
 from qizero.server.thinking import QueueFullError, Search, ThinkingPool
 
 Study = Literal["hint", "analysis", "review"]
+NO_LINE = messages.Line(actions=[], texts=[], targets=[])
 log = logging.getLogger(__name__)
 
 
@@ -298,7 +299,7 @@ class Table:
                     value_for_player0=verdict.value_for_player0,
                     loss=loss,
                     best=best,
-                    line=before.line if before is not None else messages.Line(actions=[], texts=[]),
+                    line=before.line if before is not None else NO_LINE,
                     total=len(steps),
                 )
             )
@@ -309,7 +310,7 @@ class Table:
         if key in self._verdicts:
             return self._verdicts[key]
         if state.is_terminal():
-            verdict = Verdict(views.terminal_value_for_player0(state), None, messages.Line(actions=[], texts=[]))
+            verdict = Verdict(views.terminal_value_for_player0(state), None, NO_LINE)
         else:
             spec = await asyncio.to_thread(self._opponents.analyst, self.play.game, effort)
             found = await self._search("analysis", state, spec)

@@ -175,14 +175,17 @@ def state_message(play: GameInPlay, request: int | None, thinking: int | None) -
 
 def line_view(state: State, actions: Sequence[int], longest: int = 12) -> Line:
     """A continuation from `state`, cut where it stops being legal."""
-    state, done, texts = state.clone(), [], []
+    state, views = state.clone(), list[ActionView]()
     for action in actions[:longest]:
         if action not in state.legal_actions():
             break
-        texts.append(state.action_to_string(action))
-        done.append(int(action))
+        views.append(action_view(state, int(action)))
         state.apply_action(action)
-    return Line(actions=done, texts=texts)
+    return Line(
+        actions=[view.action for view in views],
+        texts=[view.text for view in views],
+        targets=[view.target for view in views],
+    )
 
 
 def candidates(state: State, analysis: Analysis) -> list[Candidate]:

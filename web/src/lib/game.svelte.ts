@@ -64,7 +64,7 @@ export class GameStore {
   values = $state.raw<Record<number, number>>({});
   ply = $state<number | null>(null);
   past = $state.raw<Frame | null>(null);
-  preview = $state.raw<{ frame: Frame; line: Line; from: number } | null>(null);
+  preview = $state.raw<{ frame: Frame; line: Line } | null>(null);
   parent = $state<string | null>(null);
   readonly listeners = new Set<(message: FromServer) => void>();
 
@@ -275,7 +275,7 @@ export class GameStore {
       return;
     }
     const frame = await this.askFrame(from, line.actions);
-    if (frame) this.preview = { frame, line, from };
+    if (frame) this.preview = { frame, line };
   }
 
   private async askFrame(ply: number, actions: number[]): Promise<Frame | null> {

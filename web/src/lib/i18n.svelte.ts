@@ -29,11 +29,12 @@ export function has(key: string): key is Key {
   return key in en;
 }
 
+/** `which`, from 0 to 1, picks from a list. */
 export function t(key: Key, values: Values = {}): string {
   const entry = catalogues[language()][key] ?? key;
   let text: string;
   if (typeof entry === "string") text = entry;
-  else if (Array.isArray(entry)) text = entry[Math.floor(Math.random() * entry.length)] ?? "";
+  else if (Array.isArray(entry)) text = entry[Math.floor(Number(values.which ?? 0) * entry.length)] ?? "";
   else {
     const form = new Intl.PluralRules(language()).select(Number(values.n ?? 0));
     text = (form === "one" ? entry.one : undefined) ?? entry.other;

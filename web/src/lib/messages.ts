@@ -199,10 +199,11 @@ export interface JudgedMessage {
   total: number;
 }
 
-/** A continuation: its actions and how they are written. */
+/** A continuation: its actions, how they are written, and the cells that they end on (-1: none). */
 export interface Line {
   actions: number[];
   texts: string[];
+  targets: number[];
 }
 
 /** Ask for the position after `ply` steps and then `actions`. */

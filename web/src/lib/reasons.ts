@@ -26,11 +26,12 @@ const chinese: [RegExp, string][] = [
   [/^'(.*)' is not an action of \w+; one is written like '(.*)'$/, "“$1”不是着法；着法写作“$2”的样子"],
 ];
 
-export function reasonText(reason: string): string {
+/** `inside` a sentence no capital letter is needed. */
+export function reasonText(reason: string, inside = false): string {
   if (language() === "zh-Hans")
     for (const [pattern, text] of chinese) {
       const match = pattern.exec(reason);
       if (match) return text.replace(/\$(\d)/g, (_, index: string) => match[Number(index)] ?? "");
     }
-  return reason.charAt(0).toUpperCase() + reason.slice(1);
+  return inside ? reason : reason.charAt(0).toUpperCase() + reason.slice(1);
 }

@@ -1,7 +1,7 @@
 // Sentences about a game: who is who, what is asked, how it ended.
 import { HUMAN, type GameStore } from "./game.svelte";
 import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
-import type { Descriptor, MoveView, Opponent, StateMessage } from "./messages";
+import type { Candidate, Descriptor, MoveView, Opponent, StateMessage } from "./messages";
 
 /** What the pieces of a player are called: black or white, red or yellow, cross or nought. */
 export function playerName(descriptor: Pick<Descriptor, "piece_kind">, player: number): string {
@@ -54,6 +54,7 @@ export function statusText(store: GameStore, state: StateMessage): string {
   const phase = `phase_${stuck ? "STUCK" : frame.phase}`;
   if (frame.phase && has(phase)) return t(phase, { who, n: frame.counters.pending ?? 1 });
   if (frame.legal.length > 0 && frame.legal.every((each) => each.kind === "other")) return t("status_only_other", { who });
+  if (frame.last?.kind === "other") return t("status_after_pass", { who, other: playerName(state.descriptor, frame.last.player) });
   return t("status_your_move", { who });
 }
 
@@ -70,6 +71,27 @@ export function strengthText(opponent: Opponent): string {
 /** The nets of one training, first to last. */
 export function growthOf(opponents: Opponent[]): Opponent[] {
   return opponents.filter((each) => each.growth !== null).sort((a, b) => (a.growth ?? 0) - (b.growth ?? 0));
+}
+
+/** Whether the priors say anything: an analyst without intuition finds all moves alike. */
+export function priorsDiffer(candidates: Candidate[]): boolean {
+  const priors = candidates.map((each) => each.prior);
+  return Math.max(...priors) - Math.min(...priors) > 1e-4;
+}
+
+/** How a move that loses so much of its value (which spans -1 to 1) is called. */
+export function gradeOf(loss: number): "grade_blunder" | "grade_mistake" | "grade_inaccuracy" | "grade_good" {
+  return loss >= 0.4 ? "grade_blunder" : loss >= 0.2 ? "grade_mistake" : loss >= 0.1 ? "grade_inaccuracy" : "grade_good";
+}
+
+export function optionName(game: string, name: string): string {
+  const key = `option_${game}_${name}`;
+  return has(key) ? t(key) : name;
+}
+
+export function choiceName(game: string, name: string, choice: string): string {
+  const key = `option_${game}_${name}_${choice}`;
+  return has(key) ? t(key) : choice;
 }
 
 /** A score with its sign, as a solver's are written. */
