@@ -19,13 +19,13 @@ from qizero.levels import net_path
 from qizero.server.growth import MODELS, STAGES, StageLine, StagesFile, growth_of_run, minutes_by_cycle
 
 DOCS = Path(__file__).parent.parent / "docs" / "learning"
-SIMULATIONS = 32
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("--stages", nargs="*", default=[], metavar="NET", help="milestones such as c000012")
+    parser.add_argument("--sims", type=int, default=32, help="with which the stages play; 0: no search")
     options = parser.parse_args()
     growth = growth_of_run(options.run)
     known = {Path(stage.net).stem: stage for stage in growth.stages}
@@ -43,11 +43,11 @@ def main() -> None:
         folder.mkdir()
         stages = []
         for name in sorted(options.stages):
-            stages.append(known[name])
+            stages.append(StageLine(net=known[name].net, minutes=known[name].minutes))  # no Elo: other simulations
             shutil.copyfile(nets / known[name].net, folder / known[name].net)
         minutes = max(minutes_by_cycle(options.run / "metrics.jsonl").values())
         stages.append(StageLine(net=f"../{shipped.name}", minutes=minutes))
-        file = StagesFile(version=1, sims=SIMULATIONS, stages=stages)
+        file = StagesFile(version=1, sims=options.sims, stages=stages)
         write_atomically(folder / STAGES, json.dumps(file.model_dump(exclude_none=True), indent=1).encode() + b"\n")
     print(f"{growth.game}: its net and {len(options.stages)} stages; measure it and write {shipped.with_suffix('.md')}")
 

@@ -4,7 +4,7 @@
     run/metrics.jsonl       a line per cycle
     run/evaluations.jsonl   a line per match of the network against somebody (qizero.rating)
     run/checkpoints/        c000012/: everything needed to go on
-    run/nets/               c000012.onnx at milestones, current.onnx, best.onnx
+    run/nets/               c000000.onnx untrained, c000012.onnx at milestones, current.onnx, best.onnx
     run/replay/             training rows, a file per cycle and variant
     run/games/              every game in the game's notation, a file per cycle and variant
     run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training)
@@ -88,6 +88,8 @@ class Run:
             self.events.emit("resumed", cycle=self.cycle, minutes=self.seconds / 60, rows=self.total_rows)
         self._remove_newer_than_checkpoint()
         self._make_evaluators()
+        if self._is_milestone():
+            self._keep_net()
 
     def _check_or_write_config(self) -> None:
         path = self.directory / "config.json"
@@ -262,18 +264,23 @@ class Run:
         for path in list_checkpoints(self.directory / "checkpoints")[: -self.config.run.keep_checkpoints]:
             shutil.rmtree(path, ignore_errors=True)
         if self._is_milestone():
-            shutil.copyfile(
-                self.directory / "nets" / "current.onnx", self.directory / "nets" / f"c{self.cycle:06d}.onnx"
-            )
+            self._keep_net()
+
+    def _keep_net(self) -> None:
+        nets = self.directory / "nets"
+        shutil.copyfile(nets / "current.onnx", nets / f"c{self.cycle:06d}.onnx")
 
     def _is_milestone(self) -> bool:
-        """Evenly spread over the square root of progress: most of the growing up happens early."""
+        """The untrained network, the first, the last, and others evenly spread over the square root of progress.
+
+        Most of the growing up happens early.
+        """
         count = self.config.run.milestones
         if count == 0:
             return False
         reached = int(self.progress**0.5 * count)
         kept = len(list((self.directory / "nets").glob("c[0-9]*.onnx")))
-        return self.cycle == 1 or kept < reached + 1 or self.finished()
+        return self.cycle <= 1 or kept < reached + 2 or self.finished()
 
     def _chunk_path(self, cycle: int, variant: int) -> Path:
         return self.directory / "replay" / f"{cycle:06d}-{variant}.rows"
