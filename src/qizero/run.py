@@ -78,7 +78,7 @@ class Run:
         # The largest board of the variants: a network made for it has every layer that the others need.
         self.game = max(self.games, key=lambda game: game.board_shape)
         network = Network.for_game(NetworkConfig.parse(self.config.run.network), self.game)
-        self.trainer = Trainer(network, self.config.training)
+        self.trainer = Trainer(network, self.config.training, self.threads)
         self.windows = [Window(game) for game in self.games]
         checkpoint = load_newest(
             self.directory / "checkpoints", lambda problem: self.events.emit("warning", text=problem)
@@ -117,7 +117,7 @@ class Run:
 
     def _use_threads(self) -> None:
         self.threads = self.config.run.threads or available_cores()
-        torch.set_num_threads(self.threads)
+        torch.set_num_threads(1)  # the trainer divides its batches itself
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = checkpoint.state

@@ -125,7 +125,7 @@ def plot_elo(directory: Path) -> Path:
     for rating in ratings:
         if rating.name not in minutes:
             axes.axhline(rating.elo, linestyle="--", linewidth=1, color="#c46210")
-            axes.annotate(rating.name, (x[-1], rating.elo), ha="right", va="bottom", fontsize=8, color="#8a430a")
+            axes.annotate(rating.name, (x[0], rating.elo), ha="left", va="bottom", fontsize=8, color="#8a430a")
     axes.set_xlabel("minutes of training")
     axes.set_ylabel("Elo (random = 0), 95 % interval")
     axes.grid(alpha=0.25)
