@@ -150,8 +150,7 @@ class RaceMachine(RuleBasedStateMachine):
 
     def wait(self, milliseconds: int) -> None:
         self.run(asyncio.sleep(milliseconds / 1000))
-        while not self.tab.heard.empty():
-            self.hear(self.tab.heard.get_nowait())
+        self.hear_the_rest()
 
     # ---- How it is checked -----------------------------------------------------------------------------------------
 
@@ -194,6 +193,11 @@ class RaceMachine(RuleBasedStateMachine):
         else:
             assert message["type"] == "moved", message
 
+    def hear_the_rest(self) -> None:
+        """Two opponents may have made several moves since this tab was last listened to."""
+        while not self.tab.heard.empty():
+            self.hear(self.tab.heard.get_nowait())
+
     def hear_state(self, message: dict[str, Any]) -> None:
         if message["seq"] != self.model.seq:
             assert self.model.computer() is not None, "the opponent moved out of turn"
@@ -228,11 +232,13 @@ class RaceMachine(RuleBasedStateMachine):
             await asyncio.sleep(0.002)
         else:
             raise AssertionError("somebody thinks although nobody looks")
+        self.hear_the_rest()
         self.tab = self.server.connect()
         await self.open_again()
 
     async def crash_and_return(self) -> None:
         await self.server.crash()
+        self.hear_the_rest()
         self.server = Server(Path(self.directory.name), self.loop)
         self.tab = self.server.connect()
         await self.open_again()
