@@ -2,8 +2,8 @@
 
 A level is a search of a fixed size (simulations, nodes or depth, never time) and how far from its best move it strays:
 it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often.
-Which player stands behind a level was decided by matches. How strong it is, is measured by `qizero ladder GAME
---levels`, whose result is kept in level_ratings/GAME.json; a level that has changed since has no rating.
+How strong a level is, is measured by `qizero ladder GAME --levels`, whose result is kept in level_ratings/GAME.json; a
+level that has changed since has no rating.
 """
 
 from __future__ import annotations
