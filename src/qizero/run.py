@@ -34,11 +34,11 @@ from qizero.config import TrainConfig
 from qizero.evaluator import Evaluator, make_evaluator
 from qizero.events import Events
 from qizero.files import write_atomically
-from qizero.games import Game, InvalidInputError, load_game
+from qizero.games import Game, load_game
 from qizero.network import Network, export_onnx
 from qizero.replay import ChunkError, Window, read_chunk, write_chunk
 from qizero.results import available_cores, provenance
-from qizero.selfplay import CycleResult, play_cycle
+from qizero.selfplay import CycleResult, ParkedGamesError, play_cycle
 from qizero.train import Trainer, mean_losses
 
 __all__ = ["Run", "RunError"]
@@ -209,7 +209,7 @@ class Run:
             )
             try:
                 result = play(parked=self.parked[i])
-            except InvalidInputError as error:  # of a run that another version has begun
+            except ParkedGamesError as error:
                 self.events.emit("warning", text=f"games in play are begun anew: {error}")
                 result = play(parked=None)
             self.parked[i] = result.parked

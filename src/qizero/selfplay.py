@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
 from qizero.config import SelfPlayConfig
 from qizero.evaluator import Evaluator
+from qizero.games import InvalidInputError
 from qizero.replay import row_dtype
 
-__all__ = ["CycleResult", "play_cycle", "selfplay_params"]
+__all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
+
+
+class ParkedGamesError(ValueError):
+    """Games of an earlier cycle that cannot be gone on with, such as those of another version."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,19 @@ def play_cycle(
     parked: bytes | None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> CycleResult:
-    """Plays until so many rows of finished games are there. `parked`: games of an earlier cycle to go on with."""
+    """Plays until so many rows of finished games are there. `parked`: games of an earlier cycle to go on with.
+
+    Raises ParkedGamesError if they cannot be taken up.
+    """
     pool_config = PoolConfig(
         slots=config.slots, threads=threads, halves=2, cache_positions=config.cache_positions, seed=seed
     )
     selfplay = new_selfplay(game, pool_config, selfplay_params(config, progress))
     if parked is not None:
-        selfplay.restore(parked)
+        try:
+            selfplay.restore(parked)
+        except InvalidInputError as error:
+            raise ParkedGamesError(str(error)) from None
     dtype = row_dtype(game)
     start = time.perf_counter()
     evaluator_seconds = 0.0
