@@ -93,8 +93,16 @@ class RandomPlayer:
         return unsearched_analysis(self.choose(state), policy, (0.0, 1.0, 0.0))
 
 
+KEPT_TREE_BYTES = 16 << 20
+"""A larger tree is not kept for the next search: a server keeps many players that wait."""
+
+
 class SearchPlayer:
-    """Tree search with an evaluator: a network, or random playouts in C++."""
+    """Tree search with an evaluator: a network, or random playouts in C++.
+
+    Limited by simulations, what it finds depends on the position and the seed alone. An analysis limited by time also
+    keeps what it found in the positions just before.
+    """
 
     def __init__(
         self,
@@ -149,10 +157,12 @@ class SearchPlayer:
             search,
             [state],
             self._evaluator,
-            reuse_trees=True,
+            reuse_trees=self._params.milliseconds > 0,
             cancel=cancel,
             on_progress=report if on_progress else None,
         )
+        if results[0].tree_bytes > KEPT_TREE_BYTES:
+            self._search = None
         return replace(analysis_of(results[0]), action=self._pick(results[0]))
 
     def _searcher(self, slots: int) -> PositionSearch:

@@ -42,6 +42,7 @@ class Report:
 
     acknowledgements: list[float] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
+    answered_at: list[float] = field(default_factory=list)  # on time.monotonic's clock
     shares_of_allowed: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     games: int = 0
@@ -115,6 +116,7 @@ async def play(load: Load, number: int, until: float, report: Report) -> None:
                 seconds = time.monotonic() - began
                 allowed = ALLOWED_FACTOR * (max(budget, load.pace) + line.place * budget / load.searches)
                 report.answers.append(seconds)
+                report.answered_at.append(began + seconds)
                 report.places.append(line.place)
                 report.shares_of_allowed.append(seconds / allowed)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import socket
 import sys
@@ -22,6 +24,8 @@ from qizero.server.growth import growth_of_run, growth_rows
 from qizero.server.opponents import Opponents, engine_row, opponent_rows
 
 DEFAULT_PORT = 8000
+RETURNED_BLOCK_BYTES = 1 << 20  # freed blocks from this size on go back to the system at once
+M_MMAP_THRESHOLD = -3  # of glibc's mallopt
 SECONDS_WITHOUT_VISITORS = 60.0  # after the end of its input, a server that is to end with it waits so long
 
 
@@ -62,6 +66,18 @@ def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         server_header=False,
     )
+
+
+def settle_process() -> None:
+    """To be called once before serving, when everything is imported: no long pauses, and memory that stays flat.
+
+    A full garbage collection walks every object of every module, 90 ms in which nobody is answered; those objects stay
+    to the end, so it need not look at them. And glibc would keep freed trees and tables of up to 32 MB in its heaps.
+    """
+    gc.collect()
+    gc.freeze()
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(M_MMAP_THRESHOLD, RETURNED_BLOCK_BYTES)
 
 
 def end_after_input(server: uvicorn.Server) -> None:
@@ -118,4 +134,5 @@ def run(
     server = uvicorn.Server(uvicorn_config(create_app(parts), host, port))
     if end_with_input and not sys.stdin.isatty():
         threading.Thread(target=end_after_input, args=(server,), daemon=True).start()
+    settle_process()
     server.run()
