@@ -124,17 +124,27 @@ def test_the_policy_player_takes_the_most_likely_legal_action() -> None:
         assert player.analyze(state).wdl == pytest.approx(tuple(wdl[0]))
 
 
-def test_a_search_is_analysed_again_from_where_it_was() -> None:
+def test_an_analysis_limited_by_simulations_depends_on_the_position_alone() -> None:
     game = load_game("connect4")
     player = make_player("rollout:sims=500", game, seed=1)
     state = game.new_initial_state()
-    first, second = player.analyze(state), player.analyze(state)
-    assert second.visits.sum() > first.visits.sum()
-    state.apply_action(second.action)
-    assert player.analyze(state).visits.sum() > 500
-    assert player.choose(game.new_initial_state()) == make_player("rollout:sims=500", game, seed=1).choose(
-        game.new_initial_state()
-    ), "choices do not depend on what was analysed"
+    first, again = player.analyze(state), player.analyze(state)
+    assert first.visits.tolist() == again.visits.tolist()
+    state.apply_action(first.action)
+    fresh = make_player("rollout:sims=500", game, seed=1)
+    assert player.analyze(state).visits.tolist() == fresh.analyze(state).visits.tolist()
+
+
+def test_an_analysis_limited_by_time_goes_on_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("tictactoe")
+    params = SearchParams(simulations=50, milliseconds=60_000)
+    player = SearchPlayer("hash", game, HashEvaluator(game), params, seed=1)
+    state = game.new_initial_state()
+    first, again = player.analyze(state), player.analyze(state)
+    assert again.visits.sum() > first.visits.sum()
+    monkeypatch.setattr("qizero.players.KEPT_TREE_BYTES", 0)
+    player.analyze(state)
+    assert player.analyze(state).visits.tolist() == first.visits.tolist(), "a large tree is not kept"
 
 
 def test_progress_is_reported_a_few_times_a_second() -> None:
@@ -166,8 +176,12 @@ def test_an_error_in_on_progress_reaches_the_caller_and_the_player_goes_on() -> 
         with pytest.raises(RuntimeError, match="nobody is looking"):
             player.analyze(game.new_initial_state(), on_progress=fail)
         token = CancelToken()
-        token.cancel()
-        check_analysis(game.new_initial_state(), player.analyze(game.new_initial_state(), cancel=token))
+
+        def stop(_: Analysis, token: CancelToken = token) -> None:
+            token.cancel()
+
+        state = game.new_initial_state()
+        check_analysis(state, player.analyze(state, on_progress=stop, cancel=token))
 
 
 @pytest.mark.parametrize("spec", ["rollout:ms=60000", "rollout:sims=1000000000"])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
-from qizero.games import load_game
+from qizero.games import list_games, load_game
 from qizero.players import CancelToken, make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
@@ -123,6 +123,9 @@ def run(
         journal_directory=journal_directory or data_directory() / "games",
         host=host,
     )
+    threading.Thread(
+        target=lambda: [parts.opponents.of(load_game(row.id)) for row in list_games()], daemon=True
+    ).start()
     port = free_port(host, port)
     shown = "localhost" if is_this_machine(host) or host in ("0.0.0.0", "::") else host
     url = f"http://{shown}:{port}/" + (f"?game={game}" if game else "")
