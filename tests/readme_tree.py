@@ -17,7 +17,7 @@ NAME_WIDTH, WORDS_WIDTH = 24, 100
 def source_files() -> list[Path]:
     """Every source file below FOLDERS, folder by folder."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
-    return sorted(path for path in files if "static" not in path.parts)
+    return sorted((path for path in files if "static" not in path.parts), key=lambda path: (path.parent, path.name))
 
 
 def first_words(path: Path) -> str:

@@ -157,7 +157,9 @@ def train(
 ) -> None:
     """Train a network from zero by self-play. The same command again resumes."""
     _need("torch", "training")
+    from qizero.checkpoint import CheckpointError
     from qizero.events import Events
+    from qizero.run import RunError
     from qizero.train_display import TrainDisplay
     from qizero.training import train as run_training
 
@@ -169,7 +171,10 @@ def train(
     events = Events()
     with TrainDisplay(make_console(), loaded.run.minutes) as display:
         events.subscribe(display)
-        finished: Run = run_training(directory, loaded, events)
+        try:
+            finished: Run = run_training(directory, loaded, events)
+        except (RunError, CheckpointError) as error:
+            raise InvalidInputError(str(error)) from error
     console = make_console()
     net = directory / "nets" / "current.onnx"
     if finished.cycle:

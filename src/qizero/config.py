@@ -57,8 +57,8 @@ class RunConfig:
     seed: int = setting(1, 0, 2**63 - 1)
     threads: int = setting(0, 0, 1024)  # 0: all cores
     backend: str = "auto"  # of the evaluator; see qizero.evaluator.BACKENDS
-    keep_checkpoints: int = setting(3, 1, 1000)  # newest ones kept; besides, milestones for looking back
-    milestones: int = setting(12, 0, 1000)  # checkpoints spread over the run that are kept for good
+    keep_checkpoints: int = setting(3, 1, 1000)  # the newest ones are kept
+    milestones: int = setting(12, 0, 1000)  # networks spread over the run that are kept for good: nets/c000012.onnx
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class EvaluationConfig:
     simulations: int = setting(100, 0, 1_000_000)  # of the network's player; 0: raw policy
     rollout_simulations: int = setting(
         200, 1, 1_000_000_000
-    )  # of the first rollout rung; ten times more whenever it is beaten badly
+    )  # of the first rollout rung; four times more, up to 100,000, whenever it is beaten badly
 
 
 @dataclass(frozen=True)
