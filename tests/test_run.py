@@ -24,6 +24,7 @@ from qizero.checkpoint import (
     load_newest,
     save_checkpoint,
 )
+from qizero.cli import main
 from qizero.config import TrainConfig, load_config
 from qizero.events import Events
 from qizero.games import load_game
@@ -115,10 +116,16 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path) -
     ).read_bytes()
 
 
-def test_another_network_or_game_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+def test_another_network_or_game_in_the_same_directory_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run_cycles(tmp_path, small_config(1))
     with pytest.raises(RunError, match=r"run\.network"):
         run_cycles(tmp_path, small_config(2, "run.network=16x1"))
+    assert main(["train", "tictactoe", "--run", str(tmp_path), "--set", "run.network=16x1"]) == 2
+    said = capsys.readouterr().err
+    assert "run.network" in said
+    assert "Traceback" not in said
 
 
 def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
