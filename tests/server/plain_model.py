@@ -51,8 +51,9 @@ class PlainModel:
             return False
         after = self.states[self.at].clone()
         after.apply_action(action)
-        self.line[self.at :] = [action]
-        self.states[self.at + 1 :] = [after]
+        if self.line[self.at : self.at + 1] != [action]:
+            self.line[self.at :] = [action]
+            self.states[self.at + 1 :] = [after]
         self.at += 1
         self.step_once = False
         return True

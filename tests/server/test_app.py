@@ -120,6 +120,25 @@ def test_a_restarted_server_goes_on_where_it_was(start: Callable[..., RunningSer
     again.wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
 
 
+def test_a_full_disk_refuses_a_move_and_changes_nothing(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    tab = server.client()
+    tab.new(seats=("human", "human"))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("qizero.server.journal.Journal.append", full)
+        assert tab.command("play", action=3)["code"] == "journal_failed"
+    assert tab.command("play", action=3)["type"] == "state"
+    assert len(tab.state["moves"]) == 1
+
+
+def test_what_is_not_understood_is_answered_by_its_id(server: RunningServer) -> None:
+    answer = server.client().ask("new", game="connect4", options={}, seats=("human", "human"), opening="", position=1)
+    assert answer["code"] == "bad_message"
+
+
 def test_hints_come_in_steps(server: RunningServer) -> None:
     client = server.client()
     client.new(seats=("human", "quick"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,18 @@ def test_a_person_cannot_play_for_the_opponent_nor_the_other_way_round() -> None
     assert refused(game, "play", step=3, seat=1) == "not_your_turn"
     play(game, 3)
     assert refused(game, "play", step=3) == "not_your_turn"
+
+
+def test_what_was_taken_back_stays_until_another_move_is_made() -> None:
+    game = new(seats=("bot", HUMAN))
+    play(game, 3, 3, 2, 4)
+    game.perform("restart")
+    play(game, 3)
+    game.perform("redo")
+    assert game.steps == [3, 3, 2]
+    game.perform("restart")
+    play(game, 4)
+    assert refused(game, "redo") == "nothing_to_redo"
 
 
 def test_the_end_and_taking_it_back() -> None:
@@ -211,6 +224,36 @@ def test_a_long_journal_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     restored = Journal(tmp_path).load(ID)
     assert restored is not None
     assert restored.snapshot() == game.snapshot()
+
+
+def test_a_game_on_the_table_keeps_its_journal(tmp_path: Path) -> None:
+    game, journal = new(seats=(HUMAN, HUMAN)), Journal(tmp_path)
+    journal.begin(game.snapshot())
+    day, tomorrow = 86_400.0, time.time() + 100_000
+    journal.forget_older_than(day, tomorrow, keep={ID})
+    assert journal.load(ID) is not None
+    journal.forget_older_than(day, tomorrow)
+    assert journal.load(ID) is None
+    game.perform("play", step=3)
+    journal.append(ID, "play", {"step": 3}, game.snapshot())
+    restored = Journal(tmp_path).load(ID)
+    assert restored is not None, "a journal that somebody deleted is begun anew"
+    assert restored.snapshot() == game.snapshot()
+
+
+def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game, journal = new(seats=(HUMAN, HUMAN)), Journal(tmp_path)
+    journal.begin(game.snapshot())
+    before = (tmp_path / f"{ID}.jsonl").read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            journal.append(ID, "play", {"step": 3}, game.snapshot())
+    assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
 
 
 class SessionMachine(RuleBasedStateMachine):

@@ -41,7 +41,8 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         """Everybody who plays this game: levels with their Elo, nets, engines."""
         chosen = _game_of(game[:200])
         known = await asyncio.to_thread(opponents.of, chosen)
-        return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=opponents.usual(chosen))
+        usual = await asyncio.to_thread(opponents.usual, chosen)
+        return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=usual)
 
     @router.post("/analyze")
     async def analyze(request: messages.AnalyzeRequest) -> messages.AnalyzeAnswer:

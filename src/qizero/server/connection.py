@@ -105,7 +105,8 @@ class Connection:
             self._refused += 1
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            self.send(messages.ErrorMessage(id=None, code="bad_message", detail=f"{where}: {first['msg']}"[:300]))
+            detail = f"{where}: {first['msg']}"[:300]
+            self.send(messages.ErrorMessage(id=messages.request_id(text), code="bad_message", detail=detail))
             return
         try:
             await self._answer(request)
@@ -187,18 +188,18 @@ class Connection:
         actor = play.actor()
         if actor is None or play.seats[actor] != HUMAN or play.stage_at():
             raise CommandRefusedError("not_your_turn", "a hint is given to the person whose turn it is")
-        table.study(self, "hint", lambda: table.hint(self, request.id, request.stage))
+        table.study(self, request.id, "hint", lambda: table.hint(self, request.id, request.stage))
 
     def _study(self, table: Table, request: messages.Analyze | messages.Review) -> None:
         if isinstance(request, messages.Review):
             if request.on:
-                table.study(self, "review", lambda: table.review(self))
+                table.study(self, request.id, "review", lambda: table.review(self))
             else:
                 table.stop_study(self, "review")
         elif request.on:
             ply = request.ply
             self._check_ply(table, ply)
-            table.study(self, "analysis", lambda: table.analyse(self, ply))
+            table.study(self, request.id, "analysis", lambda: table.analyse(self, ply))
         else:
             table.stop_study(self, "analysis")
 

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import re
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,22 @@ class Journal:
         self._lengths[snapshot["id"]] = 0
 
     def append(self, game_id: str, command: str, arguments: dict[str, Any], snapshot: dict[str, Any]) -> None:
-        """Adds an accepted command; `snapshot` is the game after it."""
+        """Adds an accepted command; `snapshot` is the game after it. What fails (OSError) leaves the file as it was."""
+        path = self._path(game_id)
         length = self._lengths.get(game_id, 0) + 1
-        if length > COMPACT_AFTER:
+        if length > COMPACT_AFTER or not path.exists():
             self.begin(snapshot)
             return
+        size = path.stat().st_size
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"do": command, **arguments}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            os.truncate(path, size)
+            raise
         self._lengths[game_id] = length
-        with self._path(game_id).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"do": command, **arguments}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
 
     def load(self, game_id: str) -> GameInPlay | None:
         """The game as it was last journaled; None if there is no such game or its file cannot be read."""
@@ -74,11 +81,11 @@ class Journal:
                 raise ValueError(f"version {head['version']!r} of the journal; this program reads {VERSION}")
             play = GameInPlay.from_snapshot(head["snapshot"])
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            log.warning(
-                "the game %s cannot be restored (%s); its journal is kept as %s.unreadable", game_id, error, path
-            )
-            path.replace(path.with_suffix(".unreadable"))
+            aside = path.with_suffix(".unreadable")
+            log.warning("the game %s cannot be restored (%s); its journal is kept as %s", game_id, error, aside)
+            path.replace(aside)
             return None
+        os.utime(path)
         intact = 1
         for line in lines[1:]:
             try:
@@ -96,11 +103,11 @@ class Journal:
             self.begin(play.snapshot())
         return play
 
-    def forget_older_than(self, seconds: float, now: float) -> None:
-        """Deletes the files of games that nobody has touched for so long."""
+    def forget_older_than(self, seconds: float, now: float, keep: Container[str] = ()) -> None:
+        """Deletes the files of games that nobody has touched for so long, but not those in `keep`."""
         for path in self._directory.glob("*.jsonl"):
             try:
-                if now - path.stat().st_mtime > seconds:
+                if path.stem not in keep and now - path.stat().st_mtime > seconds:
                     path.unlink()
             except FileNotFoundError:
                 continue

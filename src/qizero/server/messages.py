@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qizero.game_files import Format
 from qizero.server.session import Opening, Stage
@@ -320,6 +320,21 @@ FromPage = Annotated[
     Field(discriminator="type"),
 ]
 from_page: TypeAdapter[FromPage] = TypeAdapter(FromPage)
+
+
+class Addressed(BaseModel):
+    """The id of a message that is not understood otherwise."""
+
+    id: RequestId
+
+
+def request_id(text: str) -> int | None:
+    """The id that an answer to this text repeats; None where there is none."""
+    try:
+        return Addressed.model_validate_json(text, strict=True).id
+    except ValidationError:
+        return None
+
 
 # ---- From the server -------------------------------------------------------------------------------------------------
 

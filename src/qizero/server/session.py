@@ -168,7 +168,10 @@ class GameInPlay:
             if reason:
                 raise CommandRefusedError("illegal", reason)
         self._push(step)
-        self.redo.clear()
+        if self.redo and self.redo[-1] == step:
+            self.redo.pop()  # what came after it may still come back
+        else:
+            self.redo.clear()
         self.step_once = False
 
     def _undo(self) -> None:

@@ -106,10 +106,17 @@ class Table:
     async def _change(
         self, command: str, arguments: dict[str, Any], watcher: Watcher | None = None, request: int | None = None
     ) -> None:
+        before = self.play.snapshot()
         self.play.perform(command, **arguments)
         self.touched = time.monotonic()
         self._stop_old_thinking()
-        await asyncio.to_thread(self._journal.append, self.play.id, command, arguments, self.play.snapshot())
+        try:
+            await asyncio.to_thread(self._journal.append, self.play.id, command, arguments, self.play.snapshot())
+        except OSError:
+            self.play = GameInPlay.from_snapshot(before)
+            if watcher is not None:  # an opponent that cannot move must not try again and again
+                self._reconcile()
+            raise
         for who, kind in list(self._studies):
             self.stop_study(who, kind)
         for each in list(self.watchers):
@@ -163,6 +170,8 @@ class Table:
             raise
         except Exception as error:
             log.exception("the opponent at %s failed", self.play.id)
+            if self._thinking is asyncio.current_task():
+                self._thinking = None
             self._tell(messages.ErrorMessage(id=None, code="opponent_failed", detail=str(error)))
 
     async def _choose(self, seat: int, seq: int) -> tuple[int | str, float | None]:
@@ -211,7 +220,7 @@ class Table:
 
     # ---- Studies: hints, analysis, review --------------------------------------------------------------------------
 
-    def study(self, watcher: Watcher, kind: Study, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def study(self, watcher: Watcher, request: int, kind: Study, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Does one study of a kind for a watcher, instead of the one before. Any change of the game ends it."""
         self.stop_study(watcher, kind)
 
@@ -219,12 +228,12 @@ class Table:
             try:
                 await work()
             except QueueFullError as error:
-                watcher.send(messages.ErrorMessage(id=None, code="busy", detail=str(error), place=error.place))
+                watcher.send(messages.ErrorMessage(id=request, code="busy", detail=str(error), place=error.place))
             except asyncio.CancelledError:
                 raise
             except Exception as error:
                 log.exception("a study of %s failed", self.play.id)
-                watcher.send(messages.ErrorMessage(id=None, code="study_failed", detail=str(error)))
+                watcher.send(messages.ErrorMessage(id=request, code="study_failed", detail=str(error)))
 
         self._studies[watcher, kind] = asyncio.get_running_loop().create_task(guarded())
 
@@ -387,4 +396,4 @@ class Tables:
             if not table.busy and now - table.touched > seconds:
                 del self._tables[key]
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(self._journal.forget_older_than, seconds, time.time())
+            await asyncio.to_thread(self._journal.forget_older_than, seconds, time.time(), frozenset(self._tables))
