@@ -1,12 +1,15 @@
 // The network in C++: weights in once, planes in and policy and value out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <array>
 
 #include "games/game.h"
+#include "network/board_convolution.h"
+#include "network/kernels.h"
 #include "network/network.h"
 
 namespace nb = nanobind;
@@ -46,6 +49,44 @@ nb::tuple evaluate(Network& network, const Planes& planes) {
     network.evaluate(planes.data(), static_cast<int>(planes.shape(0)), policy.data(), wdl.data());
   }
   return nb::make_tuple(policy, wdl);
+}
+
+using Boards = Planes;  // [boards, height, width, channels]
+using NewBoards = nb::ndarray<float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+
+// Checks shapes: kernels work on plain pointers.
+BoardConvolution convolution_of(const Boards& input, const Planes& weights, const auto& result) {
+  const std::size_t multiple = static_cast<std::size_t>(kernels::channel_multiple());
+  for (std::size_t i = 0; i < 3; ++i)
+    if (input.shape(i) != result.shape(i)) throw InvalidInput("boards of the input and of the result differ in size");
+  if (weights.shape(0) != result.shape(3) || weights.shape(1) != input.shape(3) || weights.shape(2) != 3 ||
+      weights.shape(3) != 3)
+    throw InvalidInput("weights must be [channels of the result, channels of the input, 3, 3]");
+  if (result.shape(3) % multiple != 0)
+    throw InvalidInput(std::to_string(result.shape(3)) + " channels of a result are no multiple of " +
+                       std::to_string(multiple));
+  return {static_cast<int>(input.shape(1)), static_cast<int>(input.shape(2)), static_cast<int>(input.shape(3)),
+          static_cast<int>(result.shape(3))};
+}
+
+void convolve_boards(const Boards& input, const Planes& weights, const NewBoards& result) {
+  const BoardConvolution convolution = convolution_of(input, weights, result);
+  const nb::gil_scoped_release release;
+  convolution.apply(input.data(), weights.data(), static_cast<int>(input.shape(0)), result.data());
+}
+
+void convolve_boards_gradient(const Boards& input, const Planes& weights, const Boards& result_gradient,
+                              const std::optional<NewBoards>& input_gradient, const NewBoards& weight_gradient) {
+  const BoardConvolution convolution = convolution_of(input, weights, result_gradient);
+  for (std::size_t i = 0; i < 4; ++i)
+    if (weight_gradient.shape(i) != weights.shape(i) || (input_gradient && input_gradient->shape(i) != input.shape(i)))
+      throw InvalidInput("a gradient has another shape than what it is of");
+  if (input_gradient && input.shape(3) % static_cast<std::size_t>(kernels::channel_multiple()) != 0)
+    throw InvalidInput(std::to_string(input.shape(3)) + " channels of an input whose gradient is wanted are no " +
+                       "multiple of " + std::to_string(kernels::channel_multiple()));
+  const nb::gil_scoped_release release;
+  convolution.apply_gradient(input.data(), weights.data(), result_gradient.data(), static_cast<int>(input.shape(0)),
+                             input_gradient ? input_gradient->data() : nullptr, weight_gradient.data());
 }
 
 }  // namespace
@@ -92,4 +133,16 @@ void bind_network(nb::module_& module) {
            nb::sig("def evaluate(self, planes: numpy.typing.NDArray[numpy.float32]) -> "
                    "tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]"),
            "planes [B, C, H, W] -> policy logits [B, A], wdl probabilities [B, 3].");
+  module.def("channel_multiple", &kernels::channel_multiple,
+             "Channels of what `convolve_boards` writes are a multiple of this.");
+  module.def("convolve_boards", &convolve_boards, "boards"_a, "weights"_a, "result"_a,
+             nb::sig("def convolve_boards(boards: typing.Any, weights: typing.Any, result: typing.Any) -> None"),
+             "A 3x3 convolution that keeps the size of boards [B, H, W, C]; weights are [C of the result, C of the "
+             "input, 3, 3]. Writes `result`. Arrays are float32, contiguous, of numpy or torch without gradient.");
+  module.def(
+      "convolve_boards_gradient", &convolve_boards_gradient, "boards"_a, "weights"_a, "result_gradient"_a,
+      "boards_gradient"_a.none(), "weight_gradient"_a,
+      nb::sig("def convolve_boards_gradient(boards: typing.Any, weights: typing.Any, result_gradient: typing.Any, "
+              "boards_gradient: typing.Any, weight_gradient: typing.Any) -> None"),
+      "Writes the last two from the gradient of what `convolve_boards` gave; `boards_gradient` may be None.");
 }

@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 import qizero
+from qizero._core import NativeNetwork
 from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.board_convolution import core_can
 from qizero.evaluator import make_evaluator
 from qizero.network import (
     OFF_BOARD_LOGIT,
@@ -258,3 +260,32 @@ def test_load_onnx_refuses_files_from_elsewhere(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "other.onnx")
     with pytest.raises(ModelFileError, match="was not exported by qizero"):
         load_onnx(tmp_path / "other.onnx", game)
+
+
+@pytest.mark.parametrize("name", ["connect4", "othello", "gomoku(size=9)", "liuzhou"])
+def test_the_core_learns_what_torch_learns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = qizero.load_game(name)
+    torch.manual_seed(1)
+    network = Network.for_game(NetworkConfig(channels=32, blocks=2), game).train()
+    planes = torch.rand(19, *game.observation_shape)
+    gradients = {}
+    for who in ("core", "torch"):
+        monkeypatch.setattr("qizero.board_convolution.core_can", lambda *_, who=who: who == "core")
+        network.zero_grad()
+        output = network(planes)
+        (output.policy.square().mean() + output.wdl[:, 0].mean() + output.moves_left.mean()).backward()
+        gradients[who] = {name: each.grad.clone() for name, each in network.named_parameters() if each.grad is not None}
+    assert gradients["core"].keys() == gradients["torch"].keys()
+    for parameter, wanted in gradients["torch"].items():
+        error = (gradients["core"][parameter] - wanted).norm() / wanted.norm().clamp_min(1e-3)
+        assert error < 1e-2, parameter  # a unit at the bend of its relu may fall on either side
+
+
+def test_what_the_core_does_not_take_is_left_to_torch() -> None:
+    boards, weight = torch.zeros(1, 32, 5, 5), torch.zeros(32, 32, 3, 3)
+    assert core_can(boards, weight) == NativeNetwork.supported()
+    assert not core_can(boards, torch.zeros(8, 32, 3, 3))
+    assert not core_can(boards[:, :3].requires_grad_(), weight[:, :3])
+    assert not core_can(boards.double(), weight.double())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not core_can(boards, weight)

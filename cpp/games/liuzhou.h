@@ -71,13 +71,12 @@ class Liuzhou {
   bool is_placing() const { return !placing_is_over(); }
   int pending_selections() const { return pending_; }
 
-  // Material: all games that no side wins end at a limit. How far ahead a side is of all stones on the board, marked
-  // ones being as good as gone; the root makes the first stones count most and every further one still count.
+  // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone: the
+  // first six count a tenth each, all others together the rest, so that more is always better.
   float limit_value() const {
-    const int own = std::popcount(unmarked(black)), other = std::popcount(unmarked(white));
-    if (own == other) return 0.0f;
-    const float ahead = static_cast<float>(own - other) / static_cast<float>(own + other);
-    return std::copysign(std::sqrt(std::abs(ahead)), ahead);
+    const int lead = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
+    const float stones = static_cast<float>(std::min(std::abs(lead), stones_per_side)), first = std::min(stones, 6.0f);
+    return std::copysign(0.1f * first + 0.4f * (stones - first) / (stones_per_side - 6), static_cast<float>(lead));
   }
 
   InlineVector<Action, max_legal> legal_actions() const {

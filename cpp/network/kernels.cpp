@@ -42,6 +42,39 @@ inline void multiply_block(const float* in, const float* packed, float* out, int
   }
 }
 
+// sums[Rows][panel] += the transposed rows_in[depth][Rows] * rows_out[depth][panel].
+template <int Rows>
+inline void add_transposed_block(const float* in, int in_stride, const float* out, int out_stride, float* sums,
+                                 int depth) {
+  Vector left[Rows], right[Rows];
+  for (int row = 0; row < Rows; ++row) {
+    left[row] = load(sums + row * out_stride);
+    right[row] = load(sums + row * out_stride + lanes);
+  }
+  for (int i = 0; i < depth; ++i, in += in_stride, out += out_stride) {
+    const Vector out_left = load(out), out_right = load(out + lanes);
+#pragma GCC unroll 12
+    for (int row = 0; row < Rows; ++row) {
+      left[row] += in[row] * out_left;
+      right[row] += in[row] * out_right;
+    }
+  }
+  for (int row = 0; row < Rows; ++row) {
+    store(sums + row * out_stride, left[row]);
+    store(sums + row * out_stride + lanes, right[row]);
+  }
+}
+
+// sums[in_channels][out_channels] += the transposed in[depth][in_channels] * out[depth][out_channels].
+void add_transposed_product(const float* in, int in_channels, const float* out, int out_channels, float* sums,
+                            int depth) {
+  constexpr int rows = lanes == 16 ? 8 : 4;  // divides channel_multiple()
+  for (int column = 0; column < out_channels; column += panel)
+    for (int row = 0; row < in_channels; row += rows)
+      add_transposed_block<rows>(in + row, in_channels, out + column, out_channels, sums + row * out_channels + column,
+                                 depth);
+}
+
 // The last rows, fewer than a block.
 template <int Rows>
 inline void multiply_rest(int rows, const float* in, const float* packed, float* out, int depth, int columns) {
@@ -133,18 +166,70 @@ inline void transform_products(const Vector* p, Vector* o) {
     o[5] = difference1 + 32 * difference2 + 0.03125f * difference3 + p[7];
 }
 
-// G of F(m, 3) times three weights: m + 2 values, `stride` apart.
-void transform_weights(int m, const double* weights, int weight_stride, double* out, int stride) {
-  const int count = finite_points(m);
-  for (int i = 0; i < count; ++i) {
-    double divisor = 1;
-    for (int j = 0; j < count; ++j)
-      if (j != i) divisor *= evaluated_at[i] - evaluated_at[j];
-    const double x = evaluated_at[i];
-    out[i * stride] = (weights[0] + x * (weights[weight_stride] + x * weights[2 * weight_stride])) / divisor;
+// The transposed transform_products: what each product contributes to m results, from the gradients of those.
+template <int M>
+inline void transform_gradients(const Vector* d, Vector* o) {
+  o[0] = d[0];
+  o[M + 1] = d[M - 1];
+  if constexpr (M == 3) {
+    o[1] = d[0] + d[1] + d[2];
+    o[2] = d[0] - d[1] + d[2];
+    o[3] = d[0] + 2 * d[1] + 4 * d[2];
+    return;
   }
-  out[count * stride] = weights[2 * weight_stride];
+  Vector even1 = d[0] + d[2], odd1 = d[1] + d[3];
+  Vector even2 = d[0] + 4 * d[2], odd2 = 2 * d[1] + 8 * d[3];
+  Vector even3 = d[0] + 0.25f * d[2], odd3 = 0.5f * d[1] + 0.125f * d[3];
+  if constexpr (M >= 5) {
+    even1 += d[4];
+    even2 += 16 * d[4];
+    even3 += 0.0625f * d[4];
+  }
+  if constexpr (M == 6) {
+    odd1 += d[5];
+    odd2 += 32 * d[5];
+    odd3 += 0.03125f * d[5];
+    o[6] = even3 - odd3;
+  }
+  o[1] = even1 + odd1;
+  o[2] = even1 - odd1;
+  o[3] = even2 + odd2;
+  o[4] = even2 - odd2;
+  if constexpr (M >= 5) o[5] = even3 + odd3;
 }
+
+// G of F(m, 3): row i times three weights is (w0 + x w1 + x^2 w2) / divisor, the last row w2.
+struct WeightTransform {
+  int count;
+  double divisors[7];
+
+  explicit WeightTransform(int m) : count(finite_points(m)) {
+    for (int i = 0; i < count; ++i) {
+      divisors[i] = 1;
+      for (int j = 0; j < count; ++j)
+        if (j != i) divisors[i] *= evaluated_at[i] - evaluated_at[j];
+    }
+  }
+  // Three weights -> m + 2 values, `stride` apart.
+  void apply(const double* weights, int weight_stride, double* out, int stride) const {
+    for (int i = 0; i < count; ++i) {
+      const double x = evaluated_at[i];
+      out[i * stride] = (weights[0] + x * (weights[weight_stride] + x * weights[2 * weight_stride])) / divisors[i];
+    }
+    out[count * stride] = weights[2 * weight_stride];
+  }
+  // Gradients of m + 2 values, `stride` apart -> gradients of the three weights.
+  void apply_transposed(const double* values, int stride, double* weights, int weight_stride) const {
+    double sums[3] = {0, 0, values[count * stride]};
+    for (int i = 0; i < count; ++i) {
+      const double x = evaluated_at[i], value = values[i * stride] / divisors[i];
+      sums[0] += value;
+      sums[1] += x * value;
+      sums[2] += x * x * value;
+    }
+    for (int i = 0; i < 3; ++i) weights[i * weight_stride] = sums[i];
+  }
+};
 
 // Floats from one point's matrix to the next. The odd end keeps the points out of each other's places in the caches.
 std::size_t point_stride(const Tiling& tiling, int boards, int channels) {
@@ -187,10 +272,46 @@ void transform_boards(const Tiling& tiling, const float* input, int channels, in
       }
 }
 
+// Boards of gradients -> transformed[point][board, tile][channel], the gradients of the products.
+template <int M, int N>
+void transform_gradient_boards(const Tiling& tiling, const float* gradient, int channels, int boards,
+                               float* transformed) {
+  const std::size_t stride = point_stride(tiling, boards, channels);
+  const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
+  const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride;
+  gradient += row_stride + channels;
+  for (int board = 0; board < boards; ++board, gradient += board_stride)
+    for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
+      for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
+        const float* corner =
+            gradient + tile_row * M * row_stride + static_cast<std::ptrdiff_t>(tile_column) * N * channels;
+        for (int channel = 0; channel < channels; channel += lanes, corner += lanes, transformed += lanes) {
+          Vector half[M + 2][N];
+#pragma GCC unroll 8
+          for (int column = 0; column < N; ++column) {
+            Vector data[M], out[M + 2];
+#pragma GCC unroll 8
+            for (int row = 0; row < M; ++row) data[row] = load(corner + row * row_stride + column * channels);
+            transform_gradients<M>(data, out);
+#pragma GCC unroll 8
+            for (int row = 0; row < M + 2; ++row) half[row][column] = out[row];
+          }
+#pragma GCC unroll 8
+          for (int row = 0; row < M + 2; ++row) {
+            Vector out[N + 2];
+            transform_gradients<N>(half[row], out);
+#pragma GCC unroll 8
+            for (int column = 0; column < N + 2; ++column)
+              store(transformed + static_cast<std::size_t>(row * (N + 2) + column) * stride, out[column]);
+          }
+        }
+      }
+}
+
 // products[point][board, tile][channel] of one panel of channels -> boards.
 template <int M, int N>
 void transform_back(const Tiling& tiling, const float* products, const float* bias, const float* residual,
-                    float* result, bool compact, int channels, int boards) {
+                    float* result, bool compact, bool relu, int channels, int boards) {
   const std::size_t stride = point_stride(tiling, boards, panel);
   const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
   const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride, first = row_stride + channels;
@@ -226,7 +347,8 @@ void transform_back(const Tiling& tiling, const float* products, const float* bi
               const std::ptrdiff_t cell = static_cast<std::ptrdiff_t>(column) * channels + channel;
               Vector value = out[column] + offset;
               if (residual) value += load(residual + from + row * row_stride + cell);
-              store(result + to + row * result_row_stride + cell, value < 0 ? Vector{} : value);  // NaN stays
+              if (relu) value = value < 0 ? Vector{} : value;  // NaN stays
+              store(result + to + row * result_row_stride + cell, value);
             }
           }
         }
@@ -313,13 +435,13 @@ void pack_convolution(const Tiling& tiling, const float* weights, int real_in, i
   const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2, points = rows * columns;
   const int matrix = in_channels * panel;  // one panel, one point
   for (int i = 0; i < matrix * points * (out_channels / panel); ++i) packed[i] = 0;
+  const WeightTransform vertical(tiling.tile_height), horizontal(tiling.tile_width);
   for (int out = 0; out < real_out; ++out)
     for (int in = 0; in < real_in; ++in, weights += 9) {
       double kernel[9], half[8 * 3], full[8 * 8];
       for (int i = 0; i < 9; ++i) kernel[i] = weights[i];
-      for (int i = 0; i < 3; ++i) transform_weights(tiling.tile_height, kernel + i, 3, half + i, 3);
-      for (int row = 0; row < rows; ++row)
-        transform_weights(tiling.tile_width, half + row * 3, 1, full + row * columns, 1);
+      for (int i = 0; i < 3; ++i) vertical.apply(kernel + i, 3, half + i, 3);
+      for (int row = 0; row < rows; ++row) horizontal.apply(half + row * 3, 1, full + row * columns, 1);
       float* place = packed + out / panel * points * matrix + in * panel + out % panel;
       for (int point = 0; point < points; ++point) place[point * matrix] = static_cast<float>(full[point]);
     }
@@ -346,9 +468,40 @@ void convolve(const Tiling& tiling, const Convolution& convolution, const float*
       multiply(transformed + point * in_stride, weights, products + point * out_stride, rows, in, panel);
     with_tile(tiling, [&]<int M, int N>() {
       transform_back<M, N>(tiling, products, convolution.bias + first, residual ? residual + first : nullptr,
-                           result + first, compact, out, boards);
+                           result + first, compact, convolution.relu, out, boards);
     });
   }
+}
+
+void add_weight_gradient(const Tiling& tiling, const float* input, const float* gradient, int in_channels,
+                         int out_channels, int boards, float* transformed_input, float* transformed_gradient,
+                         float* sums) {
+  with_tile(tiling, [&]<int M, int N>() {
+    transform_boards<M, N>(tiling, input, in_channels, boards, transformed_input);
+    transform_gradient_boards<M, N>(tiling, gradient, out_channels, boards, transformed_gradient);
+  });
+  const std::size_t in_stride = point_stride(tiling, boards, in_channels);
+  const std::size_t out_stride = point_stride(tiling, boards, out_channels);
+  for (std::size_t point = 0; point < static_cast<std::size_t>(tiling.points()); ++point)
+    add_transposed_product(
+        transformed_input + point * in_stride, in_channels, transformed_gradient + point * out_stride, out_channels,
+        sums + point * static_cast<std::size_t>(in_channels) * static_cast<std::size_t>(out_channels),
+        boards * tiling.tiles());
+}
+
+void weight_gradient(const Tiling& tiling, const float* sums, int real_in, int real_out, int in_channels,
+                     int out_channels, float* gradient) {
+  const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2, points = rows * columns;
+  const std::ptrdiff_t matrix = static_cast<std::ptrdiff_t>(in_channels) * out_channels;
+  const WeightTransform vertical(tiling.tile_height), horizontal(tiling.tile_width);
+  for (int in = 0; in < real_in; ++in)
+    for (int out = 0; out < real_out; ++out) {
+      double full[8 * 8], half[8 * 3], kernel[9];
+      for (int point = 0; point < points; ++point) full[point] = sums[point * matrix + in * out_channels + out];
+      for (int row = 0; row < rows; ++row) horizontal.apply_transposed(full + row * columns, 1, half + row * 3, 1);
+      for (int i = 0; i < 3; ++i) vertical.apply_transposed(half + i, 3, kernel + i, 3);
+      for (int i = 0; i < 9; ++i) gradient[(out * real_in + in) * 9 + i] = static_cast<float>(kernel[i]);
+    }
 }
 
 }  // namespace qizero::kernels

@@ -56,13 +56,23 @@ std::size_t products_size(const Tiling& tiling, int boards);
 
 // Boards are [padded_height][padded_width][channels] with the cell (0, 0) at (1, 1); everything off the board is zero
 // and stays so. result = relu(convolution + bias + residual); residual may be null, and may be the result itself. With
-// `compact`, result is [height][width][channels] instead.
+// `compact`, result is [height][width][channels] instead. relu may be left out.
 struct Convolution {
   const float* packed;
   const float* bias;  // [out_channels]
   int in_channels, out_channels;
+  bool relu = true;
 };
 void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
               float* result, bool compact, int boards, float* transformed, float* products);
+
+// The gradient of the weights, given that of the results of a convolution without relu. First what some boards
+// contribute is added to `sums`, points() * in_channels * out_channels floats; input and gradient are boards as above,
+// the other two are to work in (transformed_size of either's channels). Then the sums give gradient[out][in][3][3].
+void add_weight_gradient(const Tiling& tiling, const float* input, const float* gradient, int in_channels,
+                         int out_channels, int boards, float* transformed_input, float* transformed_gradient,
+                         float* sums);
+void weight_gradient(const Tiling& tiling, const float* sums, int real_in, int real_out, int in_channels,
+                     int out_channels, float* gradient);
 
 }  // namespace qizero::kernels

@@ -10,6 +10,7 @@
 
 #include "base/workers.h"
 #include "games/game.h"
+#include "network/floats.h"
 #include "network/kernels.h"
 
 namespace qizero {
@@ -18,33 +19,7 @@ namespace {
 using kernels::Convolution;
 using kernels::Tiling;
 
-// Boards that are computed together: so many that products of matrices are efficient, so few that their intermediate
-// results stay near the processor.
-constexpr int tiles_at_once = 48;
-
 constexpr float off_board_logit = -30;  // network.py: OFF_BOARD_LOGIT
-
-// Zeros at first, aligned for the kernels.
-class Floats {
- public:
-  Floats() = default;
-  explicit Floats(std::size_t size) : data_(new (std::align_val_t{kernels::alignment}) float[size]()), size_(size) {}
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
-  std::size_t size() const { return size_; }
-
- private:
-  struct Delete {
-    void operator()(float* data) const { operator delete[](data, std::align_val_t{kernels::alignment}); }
-  };
-  std::unique_ptr<float[], Delete> data_;
-  std::size_t size_ = 0;
-};
-
-int padded(int channels) {
-  const int multiple = kernels::channel_multiple();
-  return (channels + multiple - 1) / multiple * multiple;
-}
 
 std::size_t product(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
 

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "check.h"
 #include "games/game.h"
+#include "network/board_convolution.h"
 #include "network/kernels.h"
 
 namespace qizero {
@@ -265,6 +266,65 @@ void bad_shapes_and_weights_are_refused() {
   CHECK(refusal(small_shape, fewer, 1) == "the weights 'wdl.weight' have 0 numbers, not 27", "");
 }
 
+// The sums that a convolution and its gradients are, one product after the other.
+struct PlainGradients {
+  std::vector<double> result, input, weights;
+
+  PlainGradients(const BoardConvolution& c, int boards, const std::vector<float>& in, const std::vector<float>& w,
+                 const std::vector<float>& result_gradient)
+      : result(result_gradient.size()), input(in.size()), weights(w.size()) {
+    for (int board = 0; board < boards; ++board)
+      for (int cell = 0; cell < c.height * c.width; ++cell)
+        for (int i = 0; i < 9; ++i) {
+          const int y = cell / c.width + i / 3 - 1, x = cell % c.width + i % 3 - 1;
+          if (y < 0 || y >= c.height || x < 0 || x >= c.width) continue;
+          for (int out = 0; out < c.out_channels; ++out)
+            for (int channel = 0; channel < c.in_channels; ++channel) {
+              const int cells = board * c.height * c.width;
+              const auto from = static_cast<std::size_t>((cells + y * c.width + x) * c.in_channels + channel);
+              const auto to = static_cast<std::size_t>((cells + cell) * c.out_channels + out);
+              const auto weight = static_cast<std::size_t>((out * c.in_channels + channel) * 9 + i);
+              result[to] += double{in[from]} * w[weight];
+              input[from] += double{result_gradient[to]} * w[weight];
+              weights[weight] += double{result_gradient[to]} * in[from];
+            }
+        }
+  }
+};
+
+void check_near(const std::vector<float>& found, const std::vector<double>& wanted, const std::string& what) {
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    CHECK(std::abs(found[i] - wanted[i]) < 1e-2,
+          what + ": " + std::to_string(found[i]) + ", not " + std::to_string(wanted[i]));
+}
+
+void gradients_of_convolutions() {
+  Rng rng(3);
+  const int multiple = kernels::channel_multiple();
+  for (const auto& [height, width] : {std::pair{3, 3}, {6, 7}, {8, 8}, {9, 9}, {10, 13}, {1, 20}})
+    for (const int in : {3, multiple, 2 * multiple}) {
+      const BoardConvolution convolution{height, width, in, 2 * multiple};
+      const int boards = 60 * 9 / (height * width) + 1;  // more than are computed at once
+      const auto random = [&](int size) {
+        std::vector<float> values(static_cast<std::size_t>(size));
+        for (float& value : values) value = random_weight(rng);
+        return values;
+      };
+      const int cells = boards * height * width;
+      const std::vector<float> input = random(cells * in), weights = random(9 * in * 2 * multiple);
+      const std::vector<float> result_gradient = random(cells * 2 * multiple);
+      const PlainGradients plain(convolution, boards, input, weights, result_gradient);
+      std::vector<float> result(result_gradient.size()), input_gradient(input.size()), gradient(weights.size());
+      convolution.apply(input.data(), weights.data(), boards, result.data());
+      convolution.apply_gradient(input.data(), weights.data(), result_gradient.data(), boards,
+                                 in % multiple == 0 ? input_gradient.data() : nullptr, gradient.data());
+      const std::string where = std::to_string(height) + "x" + std::to_string(width) + ", " + std::to_string(in);
+      check_near(result, plain.result, "result, " + where);
+      check_near(gradient, plain.weights, "gradient of the weights, " + where);
+      if (in % multiple == 0) check_near(input_gradient, plain.input, "gradient of the input, " + where);
+    }
+}
+
 }  // namespace
 }  // namespace qizero
 
@@ -272,6 +332,7 @@ int main() {
   using namespace qizero;
   return run_tests({{"products of matrices", products_of_matrices},
                     {"convolutions of every tile size", convolutions_of_every_tile_size},
+                    {"gradients of convolutions", gradients_of_convolutions},
                     {"boards are divided well", boards_are_divided_well},
                     {"results depend on the position alone", results_depend_on_the_position_alone},
                     {"not a number is passed on", not_a_number_is_passed_on},

@@ -564,6 +564,21 @@ class NativeNetwork:
     ) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
         """planes [B, C, H, W] -> policy logits [B, A], wdl probabilities [B, 3]."""
 
+def channel_multiple() -> int:
+    """Channels of what `convolve_boards` writes are a multiple of this."""
+
+def convolve_boards(boards: Any, weights: Any, result: Any) -> None:
+    """
+    A 3x3 convolution that keeps the size of boards [B, H, W, C]; weights are [C of the result, C of the input, 3, 3]. Writes `result`. Arrays are float32, contiguous, of numpy or torch without gradient.
+    """
+
+def convolve_boards_gradient(
+    boards: Any, weights: Any, result_gradient: Any, boards_gradient: Any, weight_gradient: Any
+) -> None:
+    """
+    Writes the last two from the gradient of what `convolve_boards` gave; `boards_gradient` may be None.
+    """
+
 class AlphaBetaResult:
     """What alpha-beta has found so far; scores are the mover's."""
 

@@ -22,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from qizero.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkConfig, NetworkMetadata, PolicyKind
+from qizero.board_convolution import BoardConv
 from qizero.files import write_atomically
 from qizero.games import Game, list_games, load_game
 from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
@@ -52,7 +53,11 @@ class ConvNorm(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int, kernel: int) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
+        self.conv = (
+            BoardConv(in_channels, out_channels)
+            if kernel == 3
+            else nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
+        )
         self.norm: nn.Module = nn.BatchNorm2d(out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -227,7 +232,7 @@ def export_onnx(network: Network, path: str | Path, game: Game) -> None:
 
     path = Path(path)
     variable_board = network.size_independent and board_varies(game)
-    exported = _ExportedOutputs(fold_batch_norm(network).cpu())
+    exported = _ExportedOutputs(fold_batch_norm(network).cpu()).eval()
     data = _to_onnx(exported, (network.num_planes, *network.board_shape), variable_board)
     model = onnx.load_model_from_string(data)
     _undo_sharing(model.graph)
