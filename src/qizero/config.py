@@ -122,6 +122,7 @@ class TrainingConfig:
     root_value_share: float = setting(
         0.4, 0, 1
     )  # value target: this much of the search's value, the rest of the outcome
+    discount: float = setting(1.0, 0.5, 1)  # of an outcome per ply until it comes, towards a draw: wins do not wait
     value_weight: float = setting(1.0, 0, 100)
     moves_left_weight: float = setting(0.05, 0, 100)
     bf16: bool = False
