@@ -312,6 +312,13 @@ def test_the_cat_is_glad_of_a_win(start: Callable[..., RunningServer], tab: Tabs
     expect(page.locator(".cat.proud .bubble")).to_have_text(re.compile("|".join(ENGLISH["cat_won"])))
 
 
+WHILE_FADING = """() => {
+  window.fading = [];
+  const bubble = document.querySelector('.bubble');
+  new MutationObserver(() => window.fading.push(bubble.textContent)).observe(bubble, { attributeFilter: ['class'] });
+}"""
+
+
 def test_the_cat_yawns_at_long_thinking_and_can_be_sent_away(server: RunningServer, tab: Tabs) -> None:
     one = tab()
     one.page.clock.install()
@@ -320,8 +327,11 @@ def test_the_cat_yawns_at_long_thinking_and_can_be_sent_away(server: RunningServ
     expect(page.locator(".status-text")).to_contain_text("thinking")
     page.clock.fast_forward(6000)
     expect(page.locator(".cat.sleepy .bubble")).to_have_text(re.compile("|".join(ENGLISH["cat_long"])))
+    said = page.locator(".bubble").inner_text()
+    page.evaluate(WHILE_FADING)
     page.clock.fast_forward(20_000)
-    expect(page.locator(".bubble")).to_have_text("")
+    expect(page.locator(".bubble.silent")).to_have_text("")
+    assert page.evaluate("window.fading[0]") == said
     page.get_by_role("button", name="Send the cat away").click()
     expect(page.locator(".cat")).to_have_count(0)
     page.reload()
@@ -360,6 +370,8 @@ def test_the_rules_of_every_game(server: RunningServer, tab: Tabs) -> None:
         for title, punctuation in ((row.title, ". "), (row.title_zh, "。")):
             expect(page).to_have_title(f"{title} · qizero")
             expect(page.locator(".rules .diagram svg.board").first).to_be_visible()
+            names = [each.get_attribute("aria-label") for each in page.locator(".rules svg.board").all()]
+            assert len(set(names)) == len(names)
             text = page.locator(".rules").inner_text()
             assert len(text) > 40
             assert punctuation in text

@@ -24,8 +24,8 @@ def test_the_focus_is_seen_on_the_board(server: RunningServer, tab: Tabs, game: 
     cell, around = page.locator(".cell:focus rect").bounding_box(), ring.bounding_box()
     assert cell is not None
     assert around is not None
-    for low, size in (("x", "width"), ("y", "height")):
-        assert abs(cell[low] + cell[size] / 2 - around[low] - around[size] / 2) < 1
+    assert abs(cell["x"] + cell["width"] / 2 - around["x"] - around["width"] / 2) < 1
+    assert abs(cell["y"] + cell["height"] / 2 - around["y"] - around["height"] / 2) < 1
 
 
 def contrast(page: Page, one: str, other: str) -> float:
