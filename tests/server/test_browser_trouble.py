@@ -242,7 +242,7 @@ def test_a_late_answer_of_another_game_is_left_alone(server: RunningServer, tab:
         "id": "ghost", "kind": "level", "title": "Ghost", "title_zh": "鬼", "note": "", "note_zh": "", "elo": None,
         "elo_error": None, "elo_approximate": False, "growth": None,
     }  # fmt: skip
-    page = tab().start(server, "connect4")
+    page = tab().start(server, "connect4", second="slow")
     held: list[Any] = []
     page.route("**/api/opponents?game=gomoku", lambda route: held.append(route))  # noqa: PLW0108
     page.get_by_role("button", name="New", exact=True).click()
@@ -253,20 +253,26 @@ def test_a_late_answer_of_another_game_is_left_alone(server: RunningServer, tab:
         page.wait_for_timeout(20)
     held[0].fulfill(json={"opponents": [ghost], "usual": "ghost"})
     page.wait_for_timeout(200)
-    expect(dialog.locator("select").nth(1)).to_have_value("quick")
+    expect(dialog.locator("select").nth(1)).to_have_value("slow")
     expect(dialog.locator("select").nth(1)).not_to_contain_text("Ghost")
 
 
 def test_only_a_click_beside_a_dialog_closes_it(server: RunningServer, tab: Tabs) -> None:
-    page = tab().start(server, "gomoku")
+    """Its scrollbar is not beside it."""
+    page = tab(viewport={"width": 1280, "height": 420}, locale="en-GB").start(server, "gomoku")
     page.get_by_role("button", name="New", exact=True).click()
     dialog = page.get_by_role("dialog")
+    scrolls = "element => element.scrollHeight > element.clientHeight"
+    assert dialog.locator(".dialog-body").evaluate(scrolls)
+    assert not dialog.evaluate(scrolls)
     heading = dialog.get_by_role("heading").bounding_box()
     assert heading is not None
-    page.mouse.move(heading["x"] + 5, heading["y"] + 5)
-    page.mouse.down()
-    page.mouse.move(5, 400)
-    page.mouse.up()
-    expect(dialog).to_be_visible()
-    page.mouse.click(5, 400)
+    inside, outside = (heading["x"] + 5, heading["y"] + 5), (5, 200)
+    for pressed, released in ((inside, outside), (outside, inside)):
+        page.mouse.move(*pressed)
+        page.mouse.down()
+        page.mouse.move(*released)
+        page.mouse.up()
+        expect(dialog).to_be_visible()
+    page.mouse.click(*outside)
     expect(dialog).to_have_count(0)

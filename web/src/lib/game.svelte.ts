@@ -288,8 +288,8 @@ export class GameStore {
     this.say({ code, detail, place });
     if (id === this.asked.review) this.reviewing = false;
     if (id !== this.asked.analysis || !this.analysing) return;
-    if (code !== "busy") this.setAnalysing(false);
-    else setTimeout(() => this.analysing && this.asked.analysis === id && this.askAnalysis(), BUSY_MILLISECONDS);
+    if (code === "study_failed") this.setAnalysing(false);
+    if (code === "busy") setTimeout(() => this.analysing && this.asked.analysis === id && this.askAnalysis(), BUSY_MILLISECONDS);
   }
 
   /** Looks at an earlier position; null comes back to the present. */
