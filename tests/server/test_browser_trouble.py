@@ -63,13 +63,23 @@ def test_why_no_game_can_be_opened(server: RunningServer, tab: Tabs) -> None:
     one.problems.clear()  # the browser's words for the list that did not come
 
 
+def link_of(text: str) -> str:
+    return "p=" + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
 @pytest.mark.parametrize(
-    ("text", "words"), [("h8 nonsense", "cannot be read"), ("x" * 48_000, "at most 48 kB"), (None, "cannot be read")]
+    ("address", "words"),
+    [
+        (link_of("h8 nonsense"), "This game cannot be read"),
+        (link_of("x" * 48_000), "at most 48 kB"),
+        ("p=!", "This game cannot be read"),
+        ("g=" + 32 * "0", "This game is not kept any more."),
+    ],
+    ids=["nonsense", "too long", "no code", "no game"],
 )
-def test_a_broken_link_is_said(server: RunningServer, tab: Tabs, text: str | None, words: str) -> None:
+def test_a_broken_link_is_said(server: RunningServer, tab: Tabs, address: str, words: str) -> None:
     page = tab().page
-    code = "!" if text is None else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-    page.goto(f"{server.url}/?game=connect4#p={code}")
+    page.goto(f"{server.url}/?game=connect4#{address}")
     expect(page.locator(".board .cell")).to_have_count(42)
     expect(page.locator(".notice")).to_contain_text(words)
 
