@@ -1,8 +1,8 @@
 // Sentences about a game: who is who, what is asked, how it ended.
 import type { GameStore, Notice } from "./game.svelte";
+import { cellName } from "./geometry";
 import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
 import type { Candidate, Descriptor, HintMessage, MoveView, Opponent, StateMessage } from "./messages";
-import { cellName } from "./geometry";
 import { reasonText } from "./reasons";
 import { HUMAN } from "./setup";
 
