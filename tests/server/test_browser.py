@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,7 +52,13 @@ def test_a_whole_game_by_mouse(server: RunningServer, tab: Tabs, game: str) -> N
 @pytest.mark.parametrize("game", GAMES)
 def test_a_whole_game_by_touch_on_a_phone(server: RunningServer, tab: Tabs, game: str) -> None:
     page = tab(**PHONE).start(server, game)
-    play_until_over(page, lambda cell: page.locator(f'[data-cell="{cell}"]').tap(), push=Locator.tap)
+
+    def act(cell: str) -> None:
+        page.locator(f'[data-cell="{cell}"]').tap()
+        if game == "gomoku":  # whose cells are small
+            page.locator(".confirm .primary").tap()
+
+    play_until_over(page, act, push=Locator.tap)
     assert status(page) in ENDS
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the phone"
 
@@ -155,10 +162,8 @@ def test_a_refusal_moves_nothing_on_a_phone(server: RunningServer, tab: Tabs) ->
 
 
 def test_confirm_before_play_on_a_phone(server: RunningServer, tab: Tabs) -> None:
+    """As chosen, and by itself where cells are smaller than fingers."""
     page = tab(**PHONE).start(server, "gomoku", second="human")
-    page.get_by_role("button", name="Settings").tap()
-    page.get_by_role("dialog").get_by_label("Confirm each move").check()
-    page.get_by_role("dialog").get_by_role("button", name="Close").tap()
     for cell in (217, 7):  # near the bottom, near the top: what asks stands in the way of neither
         page.locator(f'[data-cell="{cell}"]').tap()
         stone, asks = page.locator(".ghost.pending").bounding_box(), page.locator(".confirm").bounding_box()
@@ -171,6 +176,48 @@ def test_confirm_before_play_on_a_phone(server: RunningServer, tab: Tabs) -> Non
     page.locator('[data-cell="112"]').tap()
     page.get_by_role("button", name="Play h8").tap()
     expect(page.locator(".moves .move")).to_have_text(["1 h8"])
+    page.get_by_role("button", name="Settings").tap()
+    choice = page.get_by_role("dialog").get_by_label("Confirm each move")
+    expect(choice).to_be_checked()
+    choice.uncheck()
+    page.get_by_role("dialog").get_by_role("button", name="Close").tap()
+    page.locator('[data-cell="7"]').tap()
+    expect(page.locator(".moves .move")).to_have_count(2)
+
+
+def test_no_confirming_with_a_mouse_or_on_a_small_board(server: RunningServer, tab: Tabs) -> None:
+    for options, game in ((DESKTOP, "gomoku"), (PHONE, "othello")):
+        page = tab(**options).start(server, game, second="human")
+        page.locator(".cell.can").first.click()
+        expect(page.locator(".moves .move")).to_have_count(1)
+        page.get_by_role("button", name="Settings").click()
+        expect(page.get_by_role("dialog").get_by_label("Confirm each move")).not_to_be_checked()
+
+
+def test_what_a_screen_reader_hears(server: RunningServer, tab: Tabs) -> None:
+    page = tab().start(server, "connect4")
+    heard = page.locator("p[aria-live]")
+    page.keyboard.press("4")
+    expect(heard).to_have_text(re.compile(r"^Yellow plays \d\. You \(Red\) to move\.$"))
+    page.keyboard.press("h")
+    expect(heard).to_have_text(re.compile(r"^Look at the part of the board from \d-6 to \d-1\.$"))
+    page.keyboard.press("4")
+    for moves_left in (4, 2, 0):
+        expect(page.locator(".moves .move")).to_have_count(moves_left)
+        page.keyboard.press("u")
+    assert heard.text_content() == "Taken back.\u00a0", "the same words again would not be read out"
+
+
+def test_the_panels_by_arrow_keys(server: RunningServer, tab: Tabs) -> None:
+    page = tab().start(server, "connect4")
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(2)
+    page.get_by_role("tab", name="Moves").focus()
+    for key, name in (("ArrowRight", "Study"), ("ArrowRight", "Rules"), ("ArrowRight", "Moves"), ("End", "Rules")):
+        page.keyboard.press(key)
+        expect(page.get_by_role("tab", selected=True)).to_have_text(name)
+        expect(page.get_by_role("tab", selected=True)).to_be_focused()
+    expect(page.locator(".looking")).to_have_count(0)
 
 
 def test_undo_and_restart_while_the_opponent_thinks(server: RunningServer, tab: Tabs) -> None:

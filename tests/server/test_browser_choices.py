@@ -52,6 +52,15 @@ def test_a_new_game_with_options_and_sides(server: RunningServer, tab: Tabs) -> 
     expect(page.locator(".options")).to_contain_text("9")
 
 
+def test_options_in_the_address(server: RunningServer, tab: Tabs) -> None:
+    """As `qizero play 'gomoku(size=9,rule=renju)'` opens the page."""
+    page = tab().page
+    page.goto(f"{server.url}/?game=gomoku%28size%3D9%2Crule%3Drenju%29")
+    expect(page.locator(".board .cell")).to_have_count(81)
+    page.get_by_role("tab", name="Rules").click()
+    expect(page.locator(".options")).to_contain_text("Renju")
+
+
 def test_the_options_of_liuzhou(server: RunningServer, tab: Tabs) -> None:
     page = tab().start(server, "tictactoe", second="human")
     dialog = open_new(page, "Liuzhou chess")

@@ -13,7 +13,18 @@ from liuzhou_positions import state_of
 
 import qizero
 from qizero.server.opponents import OpponentRow
-from server.browsing import DESKTOP, GAMES, Browser, Page, Tabs, expect, moves, play_until_over, switch_language
+from server.browsing import (
+    DESKTOP,
+    GAMES,
+    Browser,
+    Locator,
+    Page,
+    Tabs,
+    expect,
+    moves,
+    play_until_over,
+    switch_language,
+)
 from server.conftest import RunningServer
 from server.fakes import FakeOpponents
 
@@ -31,6 +42,10 @@ def saved(page: Page, button: str, path: Path) -> Path:
         page.get_by_role("dialog").get_by_role("button", name=button).click()
     download.value.save_as(path)
     return path
+
+
+def dialog_of(page: Page) -> Locator:
+    return page.get_by_role("dialog")
 
 
 FORMATS = {"Save SGF": "(;", "Save PSQ": "Piskvorky 15x15", "Save moves": "", "Save text": "qizero-state 1"}
@@ -74,6 +89,13 @@ def test_the_link_that_holds_the_game(server: RunningServer, tab: Tabs, browser:
     expect(dialog.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == link
     context.close()
+    plain = tab()
+    plain.page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as over http
+    page = plain.load(server, "h8 i8")
+    page.get_by_role("button", name="Share").click()
+    expect(dialog_of(page).get_by_label("A link")).to_have_value(re.compile(r"#p="))
+    dialog_of(page).get_by_role("button", name="Copy").click()
+    expect(dialog_of(page).get_by_role("button", name="Copied")).to_be_visible()
     other = tab().page
     other.goto(link)
     expect(other.locator(".moves .move")).to_have_text(["1 h8", "2 i8", "3 h9"])
@@ -103,6 +125,7 @@ def test_what_cannot_be_read_is_refused(server: RunningServer, tab: Tabs) -> Non
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Or paste").fill("h8 h8")
     dialog.get_by_role("button", name="Load a game").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("This game cannot be read: ")
     expect(dialog.get_by_role("alert")).to_contain_text("h8 is taken")
     assert moves(page) == 0
 
@@ -289,6 +312,13 @@ def test_the_cat_is_glad_of_a_win(start: Callable[..., RunningServer], tab: Tabs
     expect(page.locator(".cat.proud .bubble")).to_have_text(re.compile("|".join(ENGLISH["cat_won"])))
 
 
+WHILE_FADING = """() => {
+  window.fading = [];
+  const bubble = document.querySelector('.bubble');
+  new MutationObserver(() => window.fading.push(bubble.textContent)).observe(bubble, { attributeFilter: ['class'] });
+}"""
+
+
 def test_the_cat_yawns_at_long_thinking_and_can_be_sent_away(server: RunningServer, tab: Tabs) -> None:
     one = tab()
     one.page.clock.install()
@@ -297,8 +327,11 @@ def test_the_cat_yawns_at_long_thinking_and_can_be_sent_away(server: RunningServ
     expect(page.locator(".status-text")).to_contain_text("thinking")
     page.clock.fast_forward(6000)
     expect(page.locator(".cat.sleepy .bubble")).to_have_text(re.compile("|".join(ENGLISH["cat_long"])))
+    said = page.locator(".bubble").inner_text()
+    page.evaluate(WHILE_FADING)
     page.clock.fast_forward(20_000)
-    expect(page.locator(".bubble")).to_have_text("")
+    expect(page.locator(".bubble.silent")).to_have_text("")
+    assert page.evaluate("window.fading[0]") == said
     page.get_by_role("button", name="Send the cat away").click()
     expect(page.locator(".cat")).to_have_count(0)
     page.reload()
@@ -314,12 +347,15 @@ def test_the_cat_yawns_at_long_thinking_and_can_be_sent_away(server: RunningServ
 
 def test_statistics_are_kept(server: RunningServer, tab: Tabs) -> None:
     page = tab().start(server, "tictactoe")
+    of_another_tab = {"games": {"othello": {"won": 3, "drawn": 2, "lost": 1}}, "counted": []}
+    page.evaluate("kept => localStorage['qizero.statistics'] = kept", json.dumps(of_another_tab))
     play_until_over(page, lambda cell: page.locator(f'[data-cell="{cell}"]').click())
     page.reload()
     page.wait_for_selector(".status.over")
     page.get_by_role("button", name="Settings").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.locator("tbody tr")).to_have_text([re.compile("^Tic-tac-toe(100|010|001)$")])
+    rows = [re.compile("^Othello321$"), re.compile("^Tic-tac-toe(100|010|001)$")]
+    expect(dialog.locator("tbody tr")).to_have_text(rows)
     dialog.get_by_role("button", name="Clear statistics").click()
     expect(dialog.locator("tbody tr")).to_have_count(0)
     expect(dialog).to_contain_text("No finished games")
@@ -334,6 +370,8 @@ def test_the_rules_of_every_game(server: RunningServer, tab: Tabs) -> None:
         for title, punctuation in ((row.title, ". "), (row.title_zh, "。")):
             expect(page).to_have_title(f"{title} · qizero")
             expect(page.locator(".rules .diagram svg.board").first).to_be_visible()
+            names = [each.get_attribute("aria-label") for each in page.locator(".rules svg.board").all()]
+            assert len(set(names)) == len(names)
             text = page.locator(".rules").inner_text()
             assert len(text) > 40
             assert punctuation in text

@@ -62,6 +62,24 @@ def test_analysis_is_shown_only_when_asked(server: RunningServer, tab: Tabs) -> 
     expect(page.locator(REVEALING)).to_have_count(0)
 
 
+LOST_BARS = """window.lostBars = 0;
+new MutationObserver(() => { window.lostBars += document.querySelector('.bar') === null })
+  .observe(document.querySelector('.board-area'), { childList: true, subtree: true })"""
+
+
+def test_the_board_stays_while_analysing(server: RunningServer, tab: Tabs) -> None:
+    """The bar is there before anything is known, and between one position and the next."""
+    page = tab().start(server, "connect4", second="human")
+    page.keyboard.press("a")
+    expect(page.locator(".bar")).to_have_text(re.compile(r"60\s*40"))
+    page.evaluate(LOST_BARS)
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(1)
+    expect(page.locator(".bar.unknown")).to_have_count(0)
+    expect(page.locator(".bar")).to_have_text(re.compile(r"40\s*60"))
+    assert page.evaluate("window.lostBars") == 0
+
+
 def test_the_line_is_played_out_on_hover(server: RunningServer, tab: Tabs) -> None:
     page = tab().start(server, "connect4")
     analyse(page)
@@ -128,6 +146,8 @@ def test_exact_scores_only_when_asked(start: Callable[..., RunningServer], tab: 
     page.get_by_role("tab", name="Study").click()
     page.get_by_role("button", name="Analysis").click()
     expect(page.locator(".candidate")).to_have_count(7, timeout=20_000)
+    expect(page.locator(".verdict")).to_contain_text(re.compile(r"^Proven: (a draw|Red (wins|loses) in \d+ pl(y|ies))"))
+    expect(page.locator(".verdict")).to_contain_text("positions")
     expect(page.locator(".exact")).to_have_count(0)
     page.get_by_label("Exact scores").check()
     expect(page.locator(".candidate .exact")).to_have_count(7)

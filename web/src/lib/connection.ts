@@ -10,6 +10,9 @@ export class Refused extends Error {
   }
 }
 
+const PING_MILLISECONDS = 15_000;
+const PONG_MILLISECONDS = 5000;
+
 export class Connection {
   private socket: WebSocket | null = null;
   private nextId = 1;
@@ -24,6 +27,7 @@ export class Connection {
     this.open();
     addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.hurry());
+    setInterval(() => this.ready && this.hurry(), PING_MILLISECONDS);
   }
 
   get ready(): boolean {
@@ -43,15 +47,23 @@ export class Connection {
     });
   }
 
-  /** Sends without waiting for an answer. */
-  tell(body: RequestBody): void {
-    if (this.ready) this.socket!.send(JSON.stringify({ v: 1, id: this.nextId++, ...body }));
+  /** Sends without waiting for an answer. The request's id, which a refusal repeats. */
+  tell(body: RequestBody): number {
+    const id = this.nextId++;
+    if (this.ready) this.socket!.send(JSON.stringify({ v: 1, id, ...body }));
+    return id;
   }
 
+  /** Opens at once what is closed. What seems open may be dead, for networks vanish without a word: it has to answer. */
   private hurry(): void {
-    if (this.socket === null) {
+    const socket = this.socket;
+    if (socket === null) {
       this.delay = 250;
       this.open();
+    } else if (this.ready) {
+      const tooLate = setTimeout(() => this.lose(socket), PONG_MILLISECONDS);
+      const settled = (): void => clearTimeout(tooLate);
+      void this.ask({ type: "ping" }).then(settled, settled);
     }
   }
 
@@ -63,15 +75,19 @@ export class Connection {
       this.onStatus(true);
     };
     socket.onmessage = (event: MessageEvent<string>) => this.receive(JSON.parse(event.data) as FromServer);
-    socket.onclose = () => {
-      if (this.socket !== socket) return;
-      this.socket = null;
-      for (const each of this.waiting.values()) each.failed(new Error("offline"));
-      this.waiting.clear();
-      this.onStatus(false);
-      setTimeout(() => this.socket === null && this.open(), this.delay);
-      this.delay = Math.min(4000, this.delay * 1.7);
-    };
+    socket.onclose = () => this.lose(socket);
+  }
+
+  private lose(socket: WebSocket): void {
+    if (this.socket !== socket) return;
+    this.socket = null;
+    socket.onmessage = null;
+    socket.close();
+    for (const each of this.waiting.values()) each.failed(new Error("offline"));
+    this.waiting.clear();
+    this.onStatus(false);
+    setTimeout(() => this.socket === null && this.open(), this.delay);
+    this.delay = Math.min(4000, this.delay * 1.7);
   }
 
   private receive(message: FromServer): void {

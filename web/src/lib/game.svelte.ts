@@ -1,9 +1,10 @@
 // The game that this tab looks at: what the server said last, and what the person asks of it.
+import { fetchCatalog, fetchOpponents } from "./api";
 import { Connection, Refused, type RequestBody } from "./connection";
 import type {
   ActionView,
   AnalysisMessage,
-  CatalogAnswer,
+  ErrorMessage,
   Export,
   Frame,
   FromServer,
@@ -15,16 +16,15 @@ import type {
   OpponentsAnswer,
   StateMessage,
 } from "./messages";
-import { load, save } from "./stored";
+import { decodePosition } from "./position_link";
+import { HUMAN, parseSpec, plainSetup, remember, remembered, specOf, type Setup } from "./setup";
 
-export const HUMAN = "human";
+const NOTICE_MILLISECONDS = 6000;
+const RETRY_MILLISECONDS = 5000;
+const BUSY_MILLISECONDS = 2000;
 
-export interface Setup {
-  game: string;
-  options: Record<string, number | string>;
-  seats: [string, string];
-  opening: "" | "swap2";
-}
+/** The server takes texts of so many characters, and messages that are a little longer. */
+export const MAX_TEXT_BYTES = 48_000;
 
 export interface Notice {
   code: string;
@@ -35,20 +35,9 @@ export interface Notice {
 type Seq<T> = T extends { seq: number } ? Omit<T, "seq"> : never;
 type CommandBody = Seq<RequestBody>;
 
-interface Remembered {
-  current: string;
-  last: string;
-  games: Record<string, string>;
-  setups: Record<string, Setup>;
-}
-
-function specOf(setup: Pick<Setup, "game" | "options">): string {
-  const options = Object.entries(setup.options).map(([name, value]) => `${name}=${value}`);
-  return options.length > 0 ? `${setup.game}(${options.join(",")})` : setup.game;
-}
-
 export class GameStore {
-  online = $state(false);
+  /** null until the first connection. */
+  online = $state<boolean | null>(null);
   games = $state.raw<GameInfo[]>([]);
   opponents = $state.raw<Record<string, OpponentsAnswer>>({});
   state = $state.raw<StateMessage | null>(null);
@@ -69,11 +58,13 @@ export class GameStore {
   readonly listeners = new Set<(message: FromServer) => void>();
 
   private readonly line: Connection;
-  private remembered: Remembered;
   private opening = false;
+  private noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  private retryTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Numbers of the last requests, so that a late answer is known to be late. */
+  private asked = { analysis: 0, review: 0, line: 0 };
 
   constructor() {
-    this.remembered = load<Remembered>("games", { current: "", last: "", games: {}, setups: {} });
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     this.line = new Connection(
       `${scheme}://${location.host}/ws`,
@@ -81,9 +72,9 @@ export class GameStore {
       (online) => {
         this.online = online;
         if (online) void this.resume();
+        else this.interrupt();
       },
     );
-    void this.loadCatalog();
     addEventListener("hashchange", () => void this.resume());
   }
 
@@ -95,7 +86,7 @@ export class GameStore {
   shownPly = $derived(this.ply ?? this.state?.moves.length ?? 0);
   /** The actions that the person may take now. */
   actions = $derived<ActionView[]>(
-    this.live && this.online && this.state && this.myTurn(this.state) && this.state.choices.length === 0
+    this.live && this.online === true && this.state && this.myTurn(this.state) && this.state.choices.length === 0
       ? this.state.frame.legal
       : [],
   );
@@ -113,27 +104,31 @@ export class GameStore {
   }
 
   setupFor(game: string): Setup {
-    return this.remembered.setups[game] ?? { game, options: {}, seats: [HUMAN, ""], opening: "" };
+    return remembered().setups[game] ?? plainSetup(game);
+  }
+
+  /** Tells the person something for a while; null takes it back. */
+  say(notice: Notice | null): void {
+    this.notice = notice;
+    clearTimeout(this.noticeTimer);
+    if (notice) this.noticeTimer = setTimeout(() => (this.notice = null), NOTICE_MILLISECONDS);
   }
 
   // ---- Beginning and continuing ----------------------------------------------------------------------------------------
 
   private async loadCatalog(): Promise<void> {
-    const answer = (await (await fetch("/api/games")).json()) as CatalogAnswer;
-    this.games = answer.games;
+    this.games = (await fetchCatalog())?.games ?? [];
   }
 
-  async loadOpponents(setup: Pick<Setup, "game" | "options">): Promise<OpponentsAnswer> {
+  loadOpponents(setup: Pick<Setup, "game" | "options">): Promise<OpponentsAnswer | null> {
     return this.loadOpponentsOf(specOf(setup));
   }
 
-  private async loadOpponentsOf(spec: string): Promise<OpponentsAnswer> {
+  private async loadOpponentsOf(spec: string): Promise<OpponentsAnswer | null> {
     const known = this.opponents[spec];
     if (known) return known;
-    const response = await fetch(`/api/opponents?game=${encodeURIComponent(spec)}`);
-    if (!response.ok) return { opponents: [], usual: null };
-    const answer = (await response.json()) as OpponentsAnswer;
-    this.opponents = { ...this.opponents, [spec]: answer };
+    const answer = await fetchOpponents(spec);
+    if (answer && answer.opponents.length > 0) this.opponents = { ...this.opponents, [spec]: answer };
     return answer;
   }
 
@@ -141,21 +136,38 @@ export class GameStore {
   private async resume(): Promise<void> {
     if (this.opening || !this.line.ready) return;
     this.opening = true;
+    clearTimeout(this.retryTimer);
     try {
-      const address = new URLSearchParams(location.hash.slice(1));
-      const position = address.get("p");
-      if (position !== null) {
-        history.replaceState(null, "", location.pathname + location.search);
-        await this.loadText(decodePosition(position));
-        if (this.state) return;
-      }
-      const asked = new URLSearchParams(location.search).get("game");
-      const wanted = address.get("g") ?? (asked === null ? this.remembered.current : "");
-      if (wanted && (await this.open(wanted))) return;
-      await this.chooseGame(asked ?? (this.remembered.last || "gomoku"));
+      const catalog = this.games.length === 0 ? this.loadCatalog() : null;
+      await this.openAddressed(catalog);
+      await catalog;
     } finally {
       this.opening = false;
     }
+    if (this.line.ready && (!this.state || this.games.length === 0))
+      this.retryTimer = setTimeout(() => void this.resume(), RETRY_MILLISECONDS);
+  }
+
+  /** What could not be opened is said beside what is opened instead. */
+  private async openAddressed(catalog: Promise<void> | null): Promise<void> {
+    const address = new URLSearchParams(location.hash.slice(1));
+    const [id, position] = [address.get("g"), address.get("p")];
+    let refused: Notice | null = null;
+    if (position !== null) {
+      if ((await this.loadText(decodePosition(position))) || !this.line.ready) return;
+      history.replaceState(null, "", location.pathname + location.search);
+      if (this.state) return;
+      refused = this.notice;
+    }
+    const asked = new URLSearchParams(location.search).get("game");
+    const wanted = id ?? (asked === null ? remembered().current : "");
+    if (wanted) {
+      if (await this.open(wanted)) return;
+      if (id !== null) refused = { code: "no_such_game", detail: "", place: 0 };
+    }
+    await catalog;
+    await this.chooseGame(asked ?? (remembered().last || "gomoku"));
+    if (refused) this.say(refused);
   }
 
   private async open(id: string): Promise<boolean> {
@@ -167,29 +179,42 @@ export class GameStore {
     }
   }
 
-  /** Goes on with the last game of this kind, or begins one as last time. */
+  /** Goes on with the last game of this kind, or begins one as last time; with the usual opponent, or plainly, where that is refused. */
   async chooseGame(spec: string): Promise<void> {
-    const game = spec.split("(")[0] ?? spec;
-    const last = this.remembered.games[game];
-    if (last && !spec.includes("(") && (await this.open(last))) return;
-    const known = this.games.length > 0 ? this.games.some((each) => each.id === game) : true;
-    await this.begin(known ? this.setupFor(game) : this.setupFor("connect4"));
+    const { game: asked, options } = parseSpec(spec);
+    const known = this.games.length === 0 || this.games.some((each) => each.id === asked);
+    const game = known ? asked : "connect4";
+    const last = remembered().games[game];
+    const plain = !known || Object.keys(options).length === 0;
+    if (last && plain && (await this.open(last))) return;
+    const wanted = plain ? this.setupFor(game) : { ...this.setupFor(game), options };
+    if (await this.begin(wanted)) return;
+    const refused = this.notice;
+    if ((await this.begin({ ...plainSetup(game), options: wanted.options })) || (await this.begin(plainSetup(game)))) this.say(refused);
   }
 
-  async begin(setup: Setup, position: string | null = null): Promise<boolean> {
+  async begin(setup: Setup): Promise<boolean> {
     let seats = setup.seats;
     if (seats.includes("")) {
-      const usual = (await this.loadOpponents(setup)).usual ?? HUMAN;
+      const answer = await this.loadOpponents(setup);
+      if (answer === null) {
+        this.say({ code: "unreachable", detail: "", place: 0 });
+        return false;
+      }
+      const usual = answer.usual ?? HUMAN;
       seats = [seats[0] || usual, seats[1] || usual];
     }
-    const complete: Setup = { ...setup, seats };
-    this.remembered.setups[setup.game] = complete;
-    const opening = position === null ? setup.opening : "";
-    return this.attempt({ type: "new", game: setup.game, options: setup.options, seats, opening, position });
+    const begun = await this.attempt({ type: "new", game: setup.game, options: setup.options, seats, opening: setup.opening, position: null });
+    if (begun) remember((memory) => (memory.setups[setup.game] = { ...setup, seats }));
+    return begun;
   }
 
   /** Loads a game in any format; a bare list of moves is of the game that is looked at. People play both sides until somebody else is asked. */
   async loadText(text: string): Promise<boolean> {
+    if (new Blob([JSON.stringify(text)]).size > MAX_TEXT_BYTES) {
+      this.say({ code: "too_large", detail: "", place: 0 });
+      return false;
+    }
     return this.attempt({
       type: "new",
       game: this.state?.descriptor.game ?? "tictactoe",
@@ -205,12 +230,10 @@ export class GameStore {
   private async attempt(body: RequestBody): Promise<boolean> {
     try {
       await this.line.ask(body);
+      this.say(null);
       return true;
     } catch (error) {
-      if (error instanceof Refused) {
-        const { code, detail, place } = error.answer;
-        if (code !== "stale") this.notice = { code, detail, place };
-      }
+      if (error instanceof Refused && error.answer.code !== "stale") this.say(error.answer);
       return false;
     }
   }
@@ -237,25 +260,42 @@ export class GameStore {
     if (on) this.askAnalysis();
     else {
       this.analysis = null;
+      this.clearPreview();
       this.line.tell({ type: "analyze", on: false, ply: 0 });
     }
   }
 
   private askAnalysis(): void {
     if (this.analysis?.ply !== this.shownPly) this.analysis = null;
-    this.line.tell({ type: "analyze", on: true, ply: this.shownPly });
+    this.asked.analysis = this.line.tell({ type: "analyze", on: true, ply: this.shownPly });
   }
 
   setReviewing(on: boolean): void {
-    this.reviewing = on;
+    this.reviewing = on && this.line.ready;
     if (on) this.judged = [];
-    this.line.tell({ type: "review", on });
+    this.asked.review = this.line.tell({ type: "review", on });
+  }
+
+  /** The line was lost, and with it whatever was being thought about for this tab. An analysis begins again with the next state. */
+  private interrupt(): void {
+    if (this.reviewing) this.say({ code: "review_interrupted", detail: "", place: 0 });
+    this.reviewing = false;
+    this.hintPending = false;
+  }
+
+  /** A study could not be done: one that waits for room is asked for again. */
+  private receiveError({ id, code, detail, place }: ErrorMessage): void {
+    this.say({ code, detail, place });
+    if (id === this.asked.review) this.reviewing = false;
+    if (id !== this.asked.analysis || !this.analysing) return;
+    if (code === "study_failed") this.setAnalysing(false);
+    if (code === "busy") setTimeout(() => this.analysing && this.asked.analysis === id && this.askAnalysis(), BUSY_MILLISECONDS);
   }
 
   /** Looks at an earlier position; null comes back to the present. */
   async look(ply: number | null): Promise<void> {
     const total = this.state?.moves.length ?? 0;
-    this.preview = null;
+    this.clearPreview();
     this.hint = null;
     if (ply === null || ply >= total) {
       this.ply = null;
@@ -264,18 +304,28 @@ export class GameStore {
       const wanted = Math.max(0, ply);
       this.ply = wanted;
       const frame = await this.askFrame(wanted, []);
-      if (frame && this.ply === wanted) this.past = frame;
+      if (this.ply === wanted) {
+        this.past = frame;
+        if (!frame) this.ply = null;
+      }
     }
     if (this.analysing) this.askAnalysis();
   }
 
   async showLine(from: number, line: Line | null): Promise<void> {
     if (line === null) {
-      this.preview = null;
+      this.clearPreview();
       return;
     }
+    const asked = ++this.asked.line;
     const frame = await this.askFrame(from, line.actions);
-    if (frame) this.preview = { frame, line };
+    if (frame && asked === this.asked.line) this.preview = { frame, line };
+  }
+
+  /** Also a preview that is still being asked for. */
+  private clearPreview(): void {
+    this.asked.line += 1;
+    this.preview = null;
   }
 
   private async askFrame(ply: number, actions: number[]): Promise<Frame | null> {
@@ -340,7 +390,7 @@ export class GameStore {
         }
         break;
       case "error":
-        this.notice = { code: message.code, detail: message.detail, place: message.place };
+        this.receiveError(message);
         break;
     }
     for (const listener of this.listeners) listener(message);
@@ -364,17 +414,17 @@ export class GameStore {
       this.thought = { place: 0, simulations: 0 };
       this.ply = null;
       this.past = null;
-      this.preview = null;
+      this.clearPreview();
       this.analysis = null;
       this.reviewing = false;
     }
     this.state = message;
-    this.notice = null;
     const { game_id, descriptor } = message;
-    this.remembered.current = game_id;
-    this.remembered.last = descriptor.game;
-    this.remembered.games[descriptor.game] = game_id;
-    save("games", this.remembered);
+    remember((memory) => {
+      memory.current = game_id;
+      memory.last = descriptor.game;
+      memory.games[descriptor.game] = game_id;
+    });
     if (new URLSearchParams(location.hash.slice(1)).get("g") !== game_id)
       history.replaceState(null, "", `${location.pathname}${location.search}#g=${game_id}`);
     void this.loadOpponentsOf(descriptor.spec);
@@ -386,18 +436,4 @@ function sharedLength(a: StateMessage, b: StateMessage): number {
   let length = 0;
   while (length < a.moves.length && length < b.moves.length && a.moves[length]?.text === b.moves[length]?.text) length += 1;
   return length;
-}
-
-export function encodePosition(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  return btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
-}
-
-export function decodePosition(code: string): string {
-  try {
-    const bytes = atob(code.replace(/-/g, "+").replace(/_/g, "/"));
-    return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
-  } catch {
-    return "";
-  }
 }

@@ -1,4 +1,5 @@
 // What a person has chosen about the page, kept in the browser.
+import { MediaQuery } from "svelte/reactivity";
 import { load, save } from "./stored";
 
 export type Language = "en" | "zh-Hans";
@@ -10,7 +11,8 @@ export interface Settings {
   sound: boolean;
   animation: boolean;
   cat: boolean;
-  confirm: boolean;
+  /** null: where fingers play on a board of small cells. */
+  confirm: boolean | null;
   coordinates: boolean;
   numbers: boolean;
   candidates: boolean;
@@ -25,13 +27,21 @@ const defaults: Settings = {
   sound: true,
   animation: true,
   cat: true,
-  confirm: false,
+  confirm: null,
   coordinates: true,
   numbers: false,
   candidates: true,
   heat: false,
   scores: false,
 };
+
+const finger = new MediaQuery("pointer: coarse");
+const SMALL_CELLS = 13;
+
+/** Whether each move is confirmed on a board so wide. */
+export function confirms(width: number): boolean {
+  return settings.confirm ?? (finger.current && width >= SMALL_CELLS);
+}
 
 export const settings: Settings = $state(load("settings", defaults));
 

@@ -1,6 +1,6 @@
 // Games won, drawn and lost against opponents, kept in this browser only.
-import { HUMAN } from "./game.svelte";
 import type { StateMessage } from "./messages";
+import { HUMAN } from "./setup";
 import { load, save } from "./stored";
 
 interface Row {
@@ -13,13 +13,21 @@ interface Statistics {
   counted: string[];
 }
 
-export const statistics: Statistics = $state(load<Statistics>("statistics", { games: {}, counted: [] }));
+export const statistics: Statistics = $state({ games: {}, counted: [] });
+readAgain();
+
+/** Other tabs count too. */
+function readAgain(): void {
+  Object.assign(statistics, load<Statistics>("statistics", { games: {}, counted: [] }));
+}
 
 /** Counts a finished game of one person against an opponent, once. */
 export function count(state: StateMessage): void {
   const humans = state.seats.filter((seat) => seat === HUMAN).length;
   const key = `${state.game_id}-${state.moves.map((move) => move.action).join(".").slice(0, 400)}`;
-  if (!state.result || humans !== 1 || statistics.counted.includes(key)) return;
+  if (!state.result || humans !== 1) return;
+  readAgain();
+  if (statistics.counted.includes(key)) return;
   const me = state.seats.indexOf(HUMAN);
   const row = (statistics.games[state.descriptor.game] ??= { won: 0, drawn: 0, lost: 0 });
   const mine = statistics.games[state.descriptor.game] ?? row;
@@ -31,6 +39,7 @@ export function count(state: StateMessage): void {
 }
 
 export function clearStatistics(): void {
+  readAgain();
   statistics.games = {};
   save("statistics", $state.snapshot(statistics));
 }

@@ -1,8 +1,10 @@
-// Values that the browser keeps between visits. A browser that refuses to keep them is no reason to fail.
+// Values that the browser keeps between visits. What it refuses to keep (private windows, full disks) lives as long as the tab.
+
+const refused = new Map<string, string>();
 
 export function load<T extends object>(key: string, fallback: T): T {
   try {
-    const text = localStorage.getItem(`qizero.${key}`);
+    const text = refused.get(key) ?? localStorage.getItem(`qizero.${key}`);
     if (text === null) return fallback;
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? { ...fallback, ...value } : fallback;
@@ -12,9 +14,11 @@ export function load<T extends object>(key: string, fallback: T): T {
 }
 
 export function save(key: string, value: object): void {
+  const text = JSON.stringify(value);
   try {
-    localStorage.setItem(`qizero.${key}`, JSON.stringify(value));
+    localStorage.setItem(`qizero.${key}`, text);
+    refused.delete(key);
   } catch {
-    // Private windows and full disks: the page works without.
+    refused.set(key, text);
   }
 }

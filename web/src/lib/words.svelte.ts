@@ -1,7 +1,10 @@
 // Sentences about a game: who is who, what is asked, how it ended.
-import { HUMAN, type GameStore } from "./game.svelte";
+import type { GameStore, Notice } from "./game.svelte";
+import { cellName } from "./geometry";
 import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
-import type { Candidate, Descriptor, MoveView, Opponent, StateMessage } from "./messages";
+import type { Candidate, Descriptor, HintMessage, MoveView, Opponent, StateMessage } from "./messages";
+import { reasonText } from "./reasons";
+import { HUMAN } from "./setup";
 
 /** What the pieces of a player are called: black or white, red or yellow, cross or nought. */
 export function playerName(descriptor: Pick<Descriptor, "piece_kind">, player: number): string {
@@ -56,6 +59,20 @@ export function statusText(store: GameStore, state: StateMessage): string {
   if (frame.legal.length > 0 && frame.legal.every((each) => each.kind === "other")) return t("status_only_other", { who });
   if (frame.last?.kind === "other") return t("status_after_pass", { who, other: playerName(state.descriptor, frame.last.player) });
   return t("status_your_move", { who });
+}
+
+export function noticeText(notice: Notice): string {
+  const key = `error_${notice.code}`;
+  return has(key) ? t(key, { place: notice.place, detail: reasonText(notice.detail) }) : notice.detail;
+}
+
+/** As much as the hint tells. An area is named by its corners for those who do not see it. */
+export function hintText(hint: HintMessage, descriptor: Descriptor, seen: boolean): string {
+  if (hint.line) return t("hint_line_is", { line: hint.line.texts.map(actionText).join("  ") });
+  if (hint.action) return t("hint_move_is", { move: actionText(hint.action.text) });
+  const [from, to] = [hint.area[0], hint.area.at(-1)];
+  if (seen || from === undefined || to === undefined) return t("hint_area");
+  return t("hint_area_is", { from: cellName(descriptor, from), to: cellName(descriptor, to) });
 }
 
 export function moveText(move: MoveView): string {
