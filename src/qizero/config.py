@@ -82,6 +82,8 @@ class SelfPlayConfig:
     root_policy_temperature: float = setting(1.1, 0.1, 10)
     random_opening_share: float = setting(0.25, 0, 1)
     random_plies: int = setting(6, 0, 1000)
+    weak_share: float = setting(0.0, 0, 1)  # of games in which one side errs; only the other side's rows are kept
+    weak_chance: float = setting(0.5, 0, 1)  # of a random ply of that side: drawn for each game from here to 1
     temperature: float = setting(1.0, 0, 100)
     temperature_plies: int = setting(10, 0, 100_000)
     temperature_halflife: float = setting(4.0, 0, 100_000)
@@ -202,7 +204,14 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "othello": {
         "run": {"network": "64x4", "minutes": 90.0},
-        "selfplay": {"simulations": 24, "final_simulations": 48, "temperature_plies": 16, "random_plies": 10},
+        "selfplay": {
+            "simulations": 24,
+            "final_simulations": 48,
+            "temperature_plies": 16,
+            "random_plies": 10,
+            "prove_nodes": 4_000,
+            "prove_from_ply": 52,
+        },
     },
     "gomoku": {
         "run": {
@@ -227,9 +236,12 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "temperature_plies": 30,
             "random_plies": 60,
             "random_opening_share": 0.5,
-            "limit_value_share": 0.5,
+            "weak_share": 0.3,
+            "weak_chance": 0.4,
+            "limit_value_share": 0.7,
             "full_share": 0.5,
         },
+        "training": {"discount": 0.997},
     },
 }
 
