@@ -71,12 +71,11 @@ class Liuzhou {
   bool is_placing() const { return !placing_is_over(); }
   int pending_selections() const { return pending_; }
 
-  // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone: the
-  // first six count a tenth each, all others together the rest, so that more is always better.
+  // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone; six are
+  // as good as a win. (With values that go on rising up to 18, trained nets won less often: they were content sooner.)
   float limit_value() const {
     const int lead = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
-    const float stones = static_cast<float>(std::min(std::abs(lead), stones_per_side)), first = std::min(stones, 6.0f);
-    return std::copysign(0.1f * first + 0.4f * (stones - first) / (stones_per_side - 6), static_cast<float>(lead));
+    return std::clamp(static_cast<float>(lead) / 6.0f, -1.0f, 1.0f);
   }
 
   InlineVector<Action, max_legal> legal_actions() const {

@@ -16,11 +16,11 @@ void limit_value_is_the_lead_in_stones() {
     CHECK(std::abs(position_of(text).limit_value() - wanted) < 1e-6F, text);
   };
   check("....../....../....../....../....../...... x", 0.0F);
-  check("XXX.../....../....../....../....../O..... x phase=MOVEMENT steps=200", 0.2F);
-  check("OOO.../....../....../....../....../X..... o phase=MOVEMENT steps=200", -0.2F);
-  check("XX..../XX..../..oO../...O../....../...... o", 0.2F);  // four against three, of which one is marked
+  check("XXX.../....../....../....../....../O..... x phase=MOVEMENT steps=200", 2.0F / 6);
+  check("OOO.../....../....../....../....../X..... o phase=MOVEMENT steps=200", -2.0F / 6);
+  check("XX..../XX..../..oO../...O../....../...... o", 2.0F / 6);  // four against three, of which one is marked
   check("XXXXXX/XXXXXX/XXXXXX/....../....../...... x phase=MOVEMENT", 1.0F);
-  check("XXXXXX/XXXXXX/OOO.../....../....../...... x phase=MOVEMENT", 0.6F + 0.4F * 3 / 12);
+  check("XXXXXX/XXXXXX/OOO.../....../....../...... x phase=MOVEMENT", 1.0F);
 }
 
 void shapes_are_found() {

@@ -229,19 +229,16 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "liuzhou": {
-        "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.6, 0.4)},
+        "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.4, 0.6)},
         "selfplay": {
             "simulations": 16,
             "final_simulations": 32,
             "temperature_plies": 30,
             "random_plies": 60,
             "random_opening_share": 0.5,
-            "weak_share": 0.3,
-            "weak_chance": 0.4,
-            "limit_value_share": 0.7,
+            "limit_value_share": 0.5,
             "full_share": 0.5,
         },
-        "training": {"discount": 0.997},
     },
 }
 
