@@ -2,8 +2,8 @@
 // cell 0-35; step 36 + cell*4 + direction; select a stone 180 + cell.
 #pragma once
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -71,8 +71,9 @@ class Liuzhou {
   bool is_placing() const { return !placing_is_over(); }
   int pending_selections() const { return pending_; }
 
-  // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone; six are
-  // as good as a win. (With values that go on rising up to 18, trained nets won less often: they were content sooner.)
+  // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone; six
+  // are as good as a win. (With values that go on rising up to 18, trained nets won less often: they were content
+  // sooner.)
   float limit_value() const {
     const int lead = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
     return std::clamp(static_cast<float>(lead) / 6.0f, -1.0f, 1.0f);
