@@ -31,6 +31,7 @@ from qizero.server.launch import free_port
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from page_load import wait_until_up  # noqa: E402
 from server.browsing import ARGUMENTS, CHROMIUM, DESKTOP, Browser, Page, sync_playwright  # noqa: E402
 
 FIRST_BOARD_SECONDS, COMPRESSED_BYTES, ANSWER_MS, LONGEST_TASK_MS = 1.0, 200_000, 100, 100
@@ -115,7 +116,7 @@ def main() -> int:
         server = subprocess.Popen(command, env={**os.environ, "QIZERO_DATA": directory}, stdout=subprocess.DEVNULL)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:
-            wait_until_up(url)
+            wait_until_up(port)
             warm, _ = open_page(browser, url, "tictactoe", "human")  # the browser itself, and its sound, have started
             warm.evaluate(CLICK)
             warm.wait_for_timeout(1000)
@@ -141,18 +142,6 @@ def main() -> int:
         print(game, row, file=sys.stderr)
     print("missed:", ", ".join(name for name, good in met.items() if not good) or "nothing", file=sys.stderr)
     return 0 if all(met.values()) else 1
-
-
-def wait_until_up(url: str) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            httpx.get(f"{url}/api/health")
-            return
-        except httpx.TransportError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
 
 
 if __name__ == "__main__":

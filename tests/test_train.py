@@ -12,7 +12,7 @@ from qizero.config import TrainingConfig  # noqa: E402
 from qizero.games import load_game  # noqa: E402
 from qizero.network import Network  # noqa: E402
 from qizero.replay import Batch  # noqa: E402
-from qizero.train import Trainer, discounted  # noqa: E402
+from qizero.train import Trainer  # noqa: E402
 
 GAME = load_game("connect4")
 ROWS = 24
@@ -76,12 +76,3 @@ def test_a_loaded_trainer_goes_on_as_the_saved_one() -> None:
     for replica in loaded.replicas:
         for mine, other in zip(replica.state_dict().values(), saved.network.state_dict().values(), strict=True):
             assert torch.equal(mine, other)
-
-
-def test_outcomes_far_away_are_nearer_to_a_draw() -> None:
-    batch = random_batch(2)
-    assert np.allclose(discounted(batch, 1.0), batch.outcome)
-    later = discounted(batch, 0.99)
-    assert np.allclose(later.sum(1), 1)
-    kept = (later[:, 0] - later[:, 2]) / (batch.outcome[:, 0] - batch.outcome[:, 2])
-    assert np.allclose(kept, 0.99**batch.plies_left, atol=1e-4)

@@ -238,68 +238,51 @@ std::size_t point_stride(const Tiling& tiling, int boards, int channels) {
          alignment / sizeof(float);
 }
 
+// The two transforms of a tile's cells: those that its results are computed from, with a margin around them, and the
+// gradients of its results.
+struct OfData {
+  static constexpr int margin = 1;
+  template <int M>
+  static void apply(const Vector* in, Vector* out) {
+    transform_data<M>(in, out);
+  }
+};
+struct OfGradients {
+  static constexpr int margin = 0;
+  template <int M>
+  static void apply(const Vector* in, Vector* out) {
+    transform_gradients<M>(in, out);
+  }
+};
+
 // Boards -> transformed[point][board, tile][channel].
-template <int M, int N>
+template <class Transform, int M, int N>
 void transform_boards(const Tiling& tiling, const float* input, int channels, int boards, float* transformed) {
+  constexpr int height = M + 2 * Transform::margin, width = N + 2 * Transform::margin;
   const std::size_t stride = point_stride(tiling, boards, channels);
   const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
   const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride;
+  input += (1 - Transform::margin) * (row_stride + channels);
   for (int board = 0; board < boards; ++board, input += board_stride)
     for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
       for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
         const float* corner =
             input + tile_row * M * row_stride + static_cast<std::ptrdiff_t>(tile_column) * N * channels;
         for (int channel = 0; channel < channels; channel += lanes, corner += lanes, transformed += lanes) {
-          Vector half[M + 2][N + 2];
+          Vector half[M + 2][width];
 #pragma GCC unroll 8
-          for (int column = 0; column < N + 2; ++column) {
-            Vector data[M + 2], out[M + 2];
+          for (int column = 0; column < width; ++column) {
+            Vector data[height], out[M + 2];
 #pragma GCC unroll 8
-            for (int row = 0; row < M + 2; ++row) data[row] = load(corner + row * row_stride + column * channels);
-            transform_data<M>(data, out);
-#pragma GCC unroll 8
-            for (int row = 0; row < M + 2; ++row) half[row][column] = out[row];
-          }
-#pragma GCC unroll 8
-          for (int row = 0; row < M + 2; ++row) {
-            Vector out[N + 2];
-            transform_data<N>(half[row], out);
-#pragma GCC unroll 8
-            for (int column = 0; column < N + 2; ++column)
-              store(transformed + static_cast<std::size_t>(row * (N + 2) + column) * stride, out[column]);
-          }
-        }
-      }
-}
-
-// Boards of gradients -> transformed[point][board, tile][channel], the gradients of the products.
-template <int M, int N>
-void transform_gradient_boards(const Tiling& tiling, const float* gradient, int channels, int boards,
-                               float* transformed) {
-  const std::size_t stride = point_stride(tiling, boards, channels);
-  const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
-  const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride;
-  gradient += row_stride + channels;
-  for (int board = 0; board < boards; ++board, gradient += board_stride)
-    for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
-      for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
-        const float* corner =
-            gradient + tile_row * M * row_stride + static_cast<std::ptrdiff_t>(tile_column) * N * channels;
-        for (int channel = 0; channel < channels; channel += lanes, corner += lanes, transformed += lanes) {
-          Vector half[M + 2][N];
-#pragma GCC unroll 8
-          for (int column = 0; column < N; ++column) {
-            Vector data[M], out[M + 2];
-#pragma GCC unroll 8
-            for (int row = 0; row < M; ++row) data[row] = load(corner + row * row_stride + column * channels);
-            transform_gradients<M>(data, out);
+            for (int row = 0; row < height; ++row) data[row] = load(corner + row * row_stride + column * channels);
+            Transform::template apply<M>(data, out);
 #pragma GCC unroll 8
             for (int row = 0; row < M + 2; ++row) half[row][column] = out[row];
           }
 #pragma GCC unroll 8
           for (int row = 0; row < M + 2; ++row) {
             Vector out[N + 2];
-            transform_gradients<N>(half[row], out);
+            Transform::template apply<N>(half[row], out);
 #pragma GCC unroll 8
             for (int column = 0; column < N + 2; ++column)
               store(transformed + static_cast<std::size_t>(row * (N + 2) + column) * stride, out[column]);
@@ -460,7 +443,7 @@ std::size_t products_size(const Tiling& tiling, int boards) {
 void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
               float* result, bool compact, int boards, float* transformed, float* products) {
   const int in = convolution.in_channels, out = convolution.out_channels, rows = boards * tiling.tiles();
-  with_tile(tiling, [&]<int M, int N>() { transform_boards<M, N>(tiling, input, in, boards, transformed); });
+  with_tile(tiling, [&]<int M, int N>() { transform_boards<OfData, M, N>(tiling, input, in, boards, transformed); });
   const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, panel);
   const float* weights = convolution.packed;
   for (int first = 0; first < out; first += panel) {
@@ -477,8 +460,8 @@ void add_weight_gradient(const Tiling& tiling, const float* input, const float* 
                          int out_channels, int boards, float* transformed_input, float* transformed_gradient,
                          float* sums) {
   with_tile(tiling, [&]<int M, int N>() {
-    transform_boards<M, N>(tiling, input, in_channels, boards, transformed_input);
-    transform_gradient_boards<M, N>(tiling, gradient, out_channels, boards, transformed_gradient);
+    transform_boards<OfData, M, N>(tiling, input, in_channels, boards, transformed_input);
+    transform_boards<OfGradients, M, N>(tiling, gradient, out_channels, boards, transformed_gradient);
   });
   const std::size_t in_stride = point_stride(tiling, boards, in_channels);
   const std::size_t out_stride = point_stride(tiling, boards, out_channels);

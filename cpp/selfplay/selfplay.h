@@ -24,11 +24,6 @@ struct SelfPlayParams {
   double random_opening_share = 0.0;
   int random_plies = 0;
 
-  // In this share of the games one side is weak: at each of its plies it plays at random with a chance that is drawn
-  // for the game, between weak_chance and 1. Only the other side's searches are recorded. So the network learns to win
-  // against those who err, where against itself it could only hold.
-  double weak_share = 0.0, weak_chance = 0.5;
-
   // Temperature of the choice: `temperature` up to `temperature_plies` plies, then falling by half every
   // `temperature_halflife` plies towards `final_temperature`. AlphaZero: 1 for 30 plies, then 0 at once (half-life 0).
   double temperature = 1.0, final_temperature = 0.0;
@@ -59,8 +54,6 @@ struct SelfPlayParams {
     f("record_fast", &SelfPlayParams::record_fast);
     f("random_opening_share", &SelfPlayParams::random_opening_share, 0.0, 1.0);
     f("random_plies", &SelfPlayParams::random_plies, 0, 1000);
-    f("weak_share", &SelfPlayParams::weak_share, 0.0, 1.0);
-    f("weak_chance", &SelfPlayParams::weak_chance, 0.0, 1.0);
     f("temperature", &SelfPlayParams::temperature, 0.0, 100.0);
     f("final_temperature", &SelfPlayParams::final_temperature, 0.0, 100.0);
     f("temperature_plies", &SelfPlayParams::temperature_plies, 0, 100000);
@@ -127,8 +120,6 @@ class SelfPlay final : public Pool<G>::Driver {
       writer.put(g.rng_at_search);
       writer.put_vector(g.actions);
       writer.put(g.opening_plies);
-      writer.put(g.weak_side);
-      writer.put(g.weak_chance);
       writer.put(static_cast<std::uint8_t>(g.play_on));
       writer.put(g.hopeless);
       writer.put(g.would_resign);
@@ -171,7 +162,7 @@ class SelfPlay final : public Pool<G>::Driver {
       Search<G>& search = pool_.search(i);
       search.rng() = game(i).rng_at_search;
       search.reset(positions[static_cast<std::size_t>(i)]);
-      start_search(game(i), search);
+      begin_search(game(i), search);
       pool_.wake(i);
     }
     pool_.start();
@@ -184,7 +175,7 @@ class SelfPlay final : public Pool<G>::Driver {
   bool search_done(int slot, Search<G>& search) override {
     GameInPlay& g = game(slot);
     const int player = search.root_position().to_move();
-    if ((g.full || params_.record_fast) && player != g.weak_side) record(g, search);
+    if (g.full || params_.record_fast) record(g, search);
 
     if (const Node& root = search.root_node(); root.known() && params_.adjudicate) {
       const int ply = static_cast<int>(g.actions.size());
@@ -236,8 +227,6 @@ class SelfPlay final : public Pool<G>::Driver {
     Rng rng_at_search{0};  // the search's generator as it was before the search under way
     std::vector<Action> actions;
     int opening_plies = 0;
-    int weak_side = -1;  // -1: neither
-    double weak_chance = 0;
     std::vector<Searched> searched;
     std::vector<ProvenAt> proofs;  // in the order of their plies
     bool full = true, play_on = false;
@@ -247,7 +236,7 @@ class SelfPlay final : public Pool<G>::Driver {
     std::vector<FinishedGame> finished_games;
   };
 
-  static constexpr std::uint32_t state_version = 3;
+  static constexpr std::uint32_t state_version = 2;
 
   // Replays the actions, so that bytes that are not a game of ours end in an error.
   void read_game(ByteReader& reader, std::vector<GameInPlay>& games, std::vector<G>& positions) const {
@@ -255,13 +244,10 @@ class SelfPlay final : public Pool<G>::Driver {
     g.rng_at_search = reader.get<Rng>();
     g.actions = reader.get_vector<Action>();
     g.opening_plies = reader.get<int>();
-    g.weak_side = reader.get<int>();
-    g.weak_chance = reader.get<double>();
     g.play_on = reader.get<std::uint8_t>() != 0;
     for (int& moves : g.hopeless) moves = reader.get<int>();
     g.would_resign = reader.get<int>();
-    if (g.opening_plies < 0 || g.would_resign < -1 || g.would_resign > 1 || g.weak_side < -1 || g.weak_side > 1 ||
-        !(g.weak_chance >= 0 && g.weak_chance <= 1))
+    if (g.opening_plies < 0 || g.would_resign < -1 || g.would_resign > 1)
       throw std::out_of_range("a game has impossible counts");
     const auto rows = reader.get<std::uint32_t>();
     G position = initial_;
@@ -306,8 +292,6 @@ class SelfPlay final : public Pool<G>::Driver {
     g.play_on = rng.uniform() < params_.play_on_share;
     g.hopeless[0] = g.hopeless[1] = 0;
     g.would_resign = -1;
-    g.weak_side = params_.weak_share > 0 && rng.uniform() < params_.weak_share ? static_cast<int>(rng.below(2)) : -1;
-    g.weak_chance = g.weak_side < 0 ? 0.0 : params_.weak_chance + (1 - params_.weak_chance) * rng.uniform();
     g.searched.clear();
     g.proofs.clear();
     G position = initial_;
@@ -327,40 +311,18 @@ class SelfPlay final : public Pool<G>::Driver {
     begin_search(g, search);
   }
 
-  // Searches the position at the root, unless it can be proven: then the game is played out first. A weak side may play
-  // before that.
+  // Searches the position at the root, unless it can be proven: then the game is played out first.
   void begin_search(GameInPlay& g, Search<G>& search) {
-    const bool erred = play_weakly(g, search), proven = play_proven(g, search);
-    if (erred || proven) {
+    if (play_proven(g, search)) {
       const Outcome outcome = search.root_position().outcome();
       if (outcome != Outcome::ongoing) {
         end_game(g, search, outcome, GameEnd::played_out);
         return;
       }
     }
-    start_search(g, search);
-  }
-
-  void start_search(GameInPlay& g, Search<G>& search) {
     g.rng_at_search = search.rng();
     g.full = params_.full_share >= 1.0 || search.rng().uniform() < params_.full_share;
-    if (search.root_position().to_move() == g.weak_side) g.full = false;
     search.begin(g.full ? full_ : fast_);
-  }
-
-  // The random plies of a weak side, after the other one has searched; true if anything was played.
-  bool play_weakly(GameInPlay& g, Search<G>& search) {
-    if (g.weak_side < 0 || static_cast<int>(g.actions.size()) == g.opening_plies) return false;
-    G position = search.root_position();
-    bool played = false;
-    while (position.outcome() == Outcome::ongoing && position.to_move() == g.weak_side &&
-           search.rng().uniform() < g.weak_chance) {
-      g.actions.push_back(random_action(position, search.rng()));
-      position.apply(g.actions.back());
-      played = true;
-    }
-    if (played) search.reset(position);
-    return played;
   }
 
   // Plays on as long as positions can be proven; true if anything was played. The first position of a game is always

@@ -82,8 +82,6 @@ class SelfPlayConfig:
     root_policy_temperature: float = setting(1.1, 0.1, 10)
     random_opening_share: float = setting(0.25, 0, 1)
     random_plies: int = setting(6, 0, 1000)
-    weak_share: float = setting(0.0, 0, 1)  # of games in which one side errs; only the other side's rows are kept
-    weak_chance: float = setting(0.5, 0, 1)  # of a random ply of that side: drawn for each game from here to 1
     temperature: float = setting(1.0, 0, 100)
     temperature_plies: int = setting(10, 0, 100_000)
     temperature_halflife: float = setting(4.0, 0, 100_000)
@@ -124,7 +122,6 @@ class TrainingConfig:
     root_value_share: float = setting(
         0.4, 0, 1
     )  # value target: this much of the search's value, the rest of the outcome
-    discount: float = setting(1.0, 0.5, 1)  # of an outcome per ply until it comes, towards a draw: wins do not wait
     value_weight: float = setting(1.0, 0, 100)
     moves_left_weight: float = setting(0.05, 0, 100)
     bf16: bool = False

@@ -62,8 +62,6 @@ def selfplay_params(config: SelfPlayConfig, progress: float) -> SelfPlayParams:
         full_share=config.full_share,
         random_opening_share=config.random_opening_share,
         random_plies=config.random_plies,
-        weak_share=config.weak_share,
-        weak_chance=config.weak_chance,
         temperature=config.temperature,
         temperature_plies=config.temperature_plies,
         temperature_halflife=config.temperature_halflife,

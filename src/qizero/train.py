@@ -17,7 +17,7 @@ from qizero.config import TrainingConfig
 from qizero.network import MOVES_LEFT_UNIT, Network
 from qizero.replay import Batch
 
-__all__ = ["Losses", "Trainer", "discounted"]
+__all__ = ["Losses", "Trainer"]
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,7 @@ class Trainer:
         log_policy = F.log_softmax(policy_logits, dim=1)
         entropy = -(target * torch.log(target.clamp_min(1e-12))).sum(1)
         policy_loss = ((-(target * log_policy).sum(1) - entropy) * weight).sum() / weights
-        mixed = (1 - config.root_value_share) * discounted(
-            batch, config.discount
-        ) + config.root_value_share * batch.root
+        mixed = (1 - config.root_value_share) * batch.outcome + config.root_value_share * batch.root
         value_loss = -(tensor(mixed) * F.log_softmax(wdl_logits, dim=1)).sum(1).mean() * share
         moves_loss = F.huber_loss(output.moves_left.float(), tensor(batch.plies_left) / MOVES_LEFT_UNIT) * share
         loss = policy_loss + config.value_weight * value_loss + config.moves_left_weight * moves_loss
@@ -174,12 +172,6 @@ class Trainer:
             state["state"].setdefault(int(index), {})[key] = tensor
         self.optimizer.load_state_dict(state)
         self.steps = steps
-
-
-def discounted(batch: Batch, discount: float) -> NDArray[np.float32]:
-    """Outcomes, nearer to a draw the longer they take."""
-    kept = (discount**batch.plies_left)[:, None]
-    return kept * batch.outcome + (1 - kept) * np.array([0, 1, 0], np.float32)
 
 
 def replica_of(network: Network) -> Network:
