@@ -138,4 +138,7 @@ def run(
     if end_with_input and not sys.stdin.isatty():
         threading.Thread(target=end_after_input, args=(server,), daemon=True).start()
     settle_process()
-    server.run()
+    try:
+        server.run()
+    finally:
+        gc.unfreeze()  # or nothing of it would be freed at the end, and the core would report leaks
