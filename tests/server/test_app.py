@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +22,7 @@ import qizero
 from qizero._core import Connect4Solver
 from qizero.perfect import connect4_book
 from qizero.server import launch
-from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
+from qizero.server.app import STATIC, Limits, host_is_allowed, origin_is_allowed
 from qizero.server.opponents import Opponents, opponent_rows
 from qizero.server.tables import Pace
 from server.conftest import RunningServer
@@ -378,3 +382,32 @@ def test_engines_are_named_where_the_server_is_started() -> None:
     assert row.id not in opponents.of(qizero.load_game("connect4"))
     with pytest.raises(qizero.PlayerSpecError, match="there is no program"):
         launch.run(engines=["/no/such/engine"])
+
+
+@pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page is not built: run make page")
+def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "qizero",
+        "play",
+        "--no-browser",
+        "--port",
+        str(launch.free_port("127.0.0.1", 8800)),
+    ]
+    environment = {**os.environ, "QIZERO_DATA": str(tmp_path)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[3]
+        deadline = time.monotonic() + 30
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{url}api/health").status_code == 200:
+                    break
+            assert time.monotonic() < deadline, "the server did not start"
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=30)
+    assert (process.returncode, complaints) == (128 + signal.SIGINT, "")

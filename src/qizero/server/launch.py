@@ -80,6 +80,15 @@ def settle_process() -> None:
         libc.mallopt(M_MMAP_THRESHOLD, RETURNED_BLOCK_BYTES)
 
 
+def look_up_opponents(opponents: Opponents, ending: threading.Event) -> None:
+    """So that the first visitor need not wait for it. Must have returned before the interpreter ends: a thread that is
+    then inside the core aborts the process."""
+    for row in list_games():
+        if ending.is_set():
+            return
+        opponents.of(load_game(row.id))
+
+
 def end_after_input(server: uvicorn.Server) -> None:
     """Waits for the end of standard input, then until nobody has been connected for a while, and ends the server."""
     sys.stdin.read()
@@ -123,9 +132,8 @@ def run(
         journal_directory=journal_directory or data_directory() / "games",
         host=host,
     )
-    threading.Thread(
-        target=lambda: [parts.opponents.of(load_game(row.id)) for row in list_games()], daemon=True
-    ).start()
+    ending = threading.Event()
+    looking_up = threading.Thread(target=look_up_opponents, args=(parts.opponents, ending))
     port = free_port(host, port)
     shown = "localhost" if is_this_machine(host) or host in ("0.0.0.0", "::") else host
     url = f"http://{shown}:{port}/" + (f"?game={game}" if game else "")
@@ -138,7 +146,10 @@ def run(
     if end_with_input and not sys.stdin.isatty():
         threading.Thread(target=end_after_input, args=(server,), daemon=True).start()
     settle_process()
+    looking_up.start()
     try:
         server.run()
     finally:
+        ending.set()
+        looking_up.join()
         gc.unfreeze()  # or nothing of it would be freed at the end, and the core would report leaks
