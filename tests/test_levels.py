@@ -19,7 +19,18 @@ from qizero import levels as levels_module
 from qizero.analysis import unsearched_analysis
 from qizero.cli import main
 from qizero.level_player import LevelPlayer, good_actions, wins_after, wins_at_once
-from qizero.levels import ANY_GAME, LEVELS, TITLES, Level, level_of, levels_of, net_path, rating_of, strongest_kind
+from qizero.levels import (
+    ANY_GAME,
+    LEVELS,
+    TITLES,
+    Level,
+    definition_of,
+    level_of,
+    levels_of,
+    net_path,
+    rating_of,
+    strongest_kind,
+)
 from qizero.server.opponents import Opponents, opponent_rows
 
 GAMES = [row.id for row in qizero.list_games()]
@@ -158,7 +169,7 @@ def test_levels_are_named_in_specs() -> None:
     assert level_of(game, "1").name == "first-game"
     assert level_of(game, "casual") == level_of(game, "3")
     with pytest.raises(
-        qizero.PlayerSpecError, match=r"connect4 has no level 'grandmaster'; it has first-game, .*1 to 7"
+        qizero.PlayerSpecError, match=r"connect4 has no level 'grandmaster'; it has first-game, .*1 to 8"
     ):
         qizero.make_player("level:grandmaster", game)
     with pytest.raises(qizero.PlayerSpecError, match="has no level ''"):
@@ -209,9 +220,10 @@ def test_the_ladder_of_levels_is_what_is_shipped(
 
 
 def test_under_other_options_a_rating_is_approximate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    level = level_of(qizero.load_game("gomoku"), "1")
+    gomoku = qizero.load_game("gomoku")
+    level = level_of(gomoku, "1")
     row = {"name": "level:first-game", "elo": 100.0, "elo_low": 80.0, "elo_high": 130.0}
-    text = json.dumps({"levels": {"level:first-game": level.definition}, "ratings": [row]})
+    text = json.dumps({"levels": {"level:first-game": definition_of(gomoku, level)}, "ratings": [row]})
     (tmp_path / "gomoku.json").write_text(text, encoding="utf-8")
     monkeypatch.setattr(levels_module, "RATINGS", tmp_path)
     default, renju = (rating_of(qizero.load_game(spec), level) for spec in ("gomoku", "gomoku(rule=renju)"))

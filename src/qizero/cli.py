@@ -30,7 +30,7 @@ from qizero.game_files import read_file_or_moves
 from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
 from qizero.gomocup_engine import EngineError
 from qizero.ladder import play_ladder
-from qizero.levels import levels_of
+from qizero.levels import definition_of, levels_of
 from qizero.players import PlayerSpecError, make_player
 from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
 from qizero.version import __version__
@@ -261,7 +261,7 @@ def ladder(
         options = {"game": str(chosen), "specs": players, "run": str(run) if run else None, "games": games}
         figures: dict[str, object] = {"ratings": [asdict(rating) for rating in ratings], "matches": matches}
         if levels:
-            figures["levels"] = {f"level:{level.name}": level.definition for level in levels_of(chosen)}
+            figures["levels"] = {f"level:{level.name}": definition_of(chosen, level) for level in levels_of(chosen)}
         results.write_result(results.provenance(seed=seed, options=options) | figures, json)
 
 

@@ -8,6 +8,7 @@ level that has changed since has no rating.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from qizero.games import Game, InvalidInputError
 
-__all__ = ["Level", "LevelRating", "level_of", "levels_of", "net_path", "rating_of", "strongest_kind"]
+__all__ = ["Level", "LevelRating", "definition_of", "level_of", "levels_of", "net_path", "rating_of", "strongest_kind"]
 
 HERE = Path(__file__).parent
 RATINGS = HERE / "level_ratings"
@@ -40,11 +41,6 @@ class Level:
     @property
     def title_zh(self) -> str:
         return TITLES[self.name][1]
-
-    @property
-    def definition(self) -> str:
-        """Everything that its strength depends on, as text."""
-        return f"{self.spec} cap={self.cap:g} temperature={self.temperature:g} blocks={self.blocks}"
 
 
 @dataclass(frozen=True)
@@ -81,35 +77,37 @@ LEVELS: dict[str, tuple[Level, ...]] = {
         Level("beginner", "rollout:sims=40", 0.6, 0.25),
         Level("casual", "rollout:sims=200", 0.35, 0.12),
         Level("club", "rollout:sims=1500", 0.15, 0.05),
-        Level("strong", "alphabeta:depth=9"),
-        Level("expert", "alphabeta:depth=14"),
+        Level("strong", "alphabeta:depth=10"),
+        Level("expert", "zero:sims=50"),
+        Level("master", "zero:sims=400"),
         Level("perfect", "perfect"),
     ),
     "othello": (
         Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
         Level("beginner", "rollout:sims=60", 0.6, 0.25),
         Level("casual", "rollout:sims=250", 0.3, 0.1),
-        Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
+        Level("club", "alphabeta:depth=3,temperature=0.1", 0.2, 0.05),
         Level("strong", "alphabeta:depth=4"),
         Level("expert", "alphabeta:depth=6"),
         Level("master", "alphabeta:nodes=300000"),
     ),
     "gomoku": (
-        Level("first-game", "rollout:sims=300", 1.5, 0.4, blocks=False),
-        Level("beginner", "rollout:sims=4000", 1.2, 0.1),
-        Level("casual", "alphabeta:depth=1,temperature=1", 1.2, 0.8),
-        Level("club", "alphabeta:depth=2,temperature=0.1", 0.25, 0.08),
+        Level("first-game", "alphabeta:depth=1,eval=counting,temperature=1", 2.0, 5.0, blocks=False),
+        Level("beginner", "alphabeta:depth=1,eval=counting,temperature=1", 0.6, 0.35),
+        Level("casual", "alphabeta:depth=1,eval=counting,temperature=1", 0.15, 0.07),
+        Level("club", "alphabeta:depth=2,temperature=0.1", 0.15, 0.08),
         Level("strong", "alphabeta:depth=4,temperature=0.03", 0.08, 0.02),
         Level("expert", "alphabeta:depth=6"),
         Level("master", "alphabeta:nodes=500000"),
     ),
     "liuzhou": (
-        Level("first-game", "rollout:sims=40", 1.5, 0.6, blocks=False),
+        Level("first-game", "rollout:sims=100", 1.5, 0.4, blocks=False),
         Level("beginner", "rollout:sims=1000", 0.6, 0.1),
         Level("casual", "alphabeta:depth=2,temperature=0.2", 0.4, 0.12),
         Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
-        Level("strong", "alphabeta:depth=4"),
-        Level("expert", "alphabeta:nodes=200000"),
+        Level("strong", "alphabeta:depth=3"),
+        Level("expert", "alphabeta:depth=4"),
+        Level("master", "alphabeta:nodes=200000"),
     ),
 }
 
@@ -145,9 +143,20 @@ def level_of(game: Game, name: str) -> Level:
     raise InvalidInputError(f"{game.name} has no level {name!r}; it has {known}, or 1 to {len(levels)}")
 
 
+def definition_of(game: Game, level: Level) -> str:
+    """Everything that the strength of a level depends on, as text."""
+    text = f"{level.spec} cap={level.cap:g} temperature={level.temperature:g} blocks={level.blocks}"
+    return f"{text} net={_digest(net_path(game))}" if level.spec.startswith("zero") else text
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
 def rating_of(game: Game, level: Level) -> LevelRating | None:
     """What was measured for this level as it is defined today; None where nothing was."""
-    row = _ratings(game.name, RATINGS).get(level.definition)
+    row = _ratings(game.name, RATINGS).get(definition_of(game, level))
     return None if row is None else LevelRating(*row, approximate=str(game) != game.name)
 
 
