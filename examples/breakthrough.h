@@ -20,8 +20,8 @@ namespace qizero {
 
 class Breakthrough {
  public:
-  // --- What every game says about itself
-  // ------------------------------------------------------------------------------
+  // ---- What every game says about itself ----
+
   static constexpr GameInfo info{.id = "breakthrough",
                                  .title = "Breakthrough",
                                  .title_zh = "突破棋",
@@ -36,8 +36,8 @@ class Breakthrough {
   static constexpr int pieces_at_first = 16, ways = 3;
   static constexpr int max_cells = 64, max_actions = max_cells * ways, max_legal = pieces_at_first * ways;
 
-  // --- A position
-  // -----------------------------------------------------------------------------------------------------
+  // ---- A position ----
+
   static Breakthrough initial(const OptionValues&) { return {}; }
   OptionValues options() const { return {}; }
   BoardShape board_shape() const { return shape; }
@@ -78,8 +78,8 @@ class Breakthrough {
     write_scalar_plane(planes, player_, max_cells);
   }
 
-  // --- Symmetries
-  // -----------------------------------------------------------------------------------------------------
+  // ---- Symmetries ----
+
   Breakthrough transformed(int symmetry) const {
     Breakthrough result = *this;
     for (std::uint64_t& pieces : result.pieces_) pieces = transform_bitboard(pieces, symmetry);
@@ -90,8 +90,8 @@ class Breakthrough {
     return static_cast<Action>(transform_cell(action / ways, shape, symmetry) * ways + way);
   }
 
-  // --- Words
-  // ----------------------------------------------------------------------------------------------------------
+  // ---- Words ----
+
   Setup setup() const {
     Setup setup;
     for (int cell = 0; cell < max_cells; ++cell)
@@ -141,8 +141,8 @@ class Breakthrough {
     return cell_name(target(action)) + (way == 1 ? " is taken; pieces capture diagonally" : " has a piece of its own");
   }
 
-  // --- Optional: lets a page and the terminal draw moves of pieces
-  // ------------------------------------------------------
+  // ---- Optional: lets a page and the terminal draw moves of pieces ----
+
   ActionCells action_cells(Action action) const {
     return {ActionKind::move, action / ways, leaves_board(action) ? no_cell : target(action)};
   }

@@ -212,7 +212,7 @@ class GomokuThreats {
     return longest + 2;
   }
 
-  // ---- Positions in which there was nothing, by hash; the newest replaces ------------------------------------------
+  // ---- Positions in which there was nothing, by hash; the newest replaces ----
   static constexpr std::size_t memory_size = 1 << 16;
   struct Failure {
     std::uint64_t hash = 0;

@@ -105,7 +105,7 @@ concept Game =
     std::is_trivially_copyable_v<G> && std::equality_comparable<G> &&
     requires(G g, const G position, const Setup& setup, const OptionValues& options, Action action, int symmetry,
              float* planes, std::string_view text) {
-      // --- What is known before a game starts -------------------------------------------------------------------------
+      // ---- What is known before a game starts ----
       { G::info } -> std::convertible_to<GameInfo>;
       { std::span<const OptionSpec>(G::option_specs) };              // at most max_options
       { std::span<const std::string_view>(G::counter_names) };       // counters that a Setup may give
@@ -116,7 +116,7 @@ concept Game =
       { G::max_actions } -> std::convertible_to<int>;
       { G::max_legal } -> std::convertible_to<int>;
 
-      // --- A position ---------------------------------------------------------------------------------------------------
+      // ---- A position ----
       { G::initial(options) } -> std::same_as<G>;                    // options are in range
       { position.options() } -> std::same_as<OptionValues>;          // never changes in a game
       { position.board_shape() } -> std::same_as<BoardShape>;
@@ -133,11 +133,11 @@ concept Game =
                                                                      // mover's side; different positions, different planes
                                                                      // (under other options: unless they go on alike)
 
-      // --- Symmetries: commute with apply, legal_actions, outcome and encode --------------------------------------------
+      // ---- Symmetries: commute with apply, legal_actions, outcome and encode ----
       { position.transformed(symmetry) } -> std::same_as<G>;
       { position.transform_action(action, symmetry) } -> std::same_as<Action>;
 
-      // --- Words --------------------------------------------------------------------------------------------------------
+      // ---- Words ----
       { position.setup() } -> std::same_as<Setup>;
       { G::from_setup(options, setup) } -> std::same_as<G>;          // from_setup(options(), setup()) is the position;
                                                                      // throws InvalidInput for what no game can reach,

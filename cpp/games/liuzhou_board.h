@@ -19,7 +19,7 @@ inline constexpr std::uint64_t top_row = bit_of(side) - 1;
 inline constexpr std::uint64_t left_column = full_board / top_row;  // bits 0, 6, 12, … 30
 inline constexpr std::uint64_t right_column = left_column << (side - 1);
 
-// ---- Shapes: a square is a 2x2 block, a line is a full row or a full column -----------------------------------------
+// ---- Shapes: a square is a 2x2 block, a line is a full row or a full column ----
 
 // The top left cell of every square that is full of `stones`.
 constexpr std::uint64_t square_corners(std::uint64_t stones) {
@@ -66,7 +66,7 @@ constexpr int reward(std::uint64_t stones, int cell) {
   return (square_corners(stones) & shapes.corners) != 0 ? 1 : 0;
 }
 
-// ---- Steps ----------------------------------------------------------------------------------------------------------
+// ---- Steps ----
 
 inline constexpr int num_directions = 4;  // up, down, left, right: bit 1 = across, bit 0 = towards the bottom or right
 inline constexpr std::array<int, num_directions> direction_offsets{-side, side, -1, 1};

@@ -6,7 +6,7 @@
 
 namespace qizero {
 
-// ---- Setups ---------------------------------------------------------------------------------------------------------
+// ---- Setups ----
 
 inline Setup Liuzhou::setup() const {
   Setup setup;
@@ -174,7 +174,7 @@ inline void Liuzhou::take_steps(int steps, int steps_since_capture) {
   steps_ = static_cast<std::uint16_t>(steps);
 }
 
-// ---- Notation -------------------------------------------------------------------------------------------------------
+// ---- Notation ----
 
 inline std::string Liuzhou::cell_name(int cell) { return cell_to_string(cell, liuzhou::shape, info.row_numbers); }
 

@@ -20,8 +20,7 @@ using UnalignedVector [[gnu::vector_size(lanes * sizeof(float)), gnu::aligned(al
 inline Vector load(const float* from) { return *reinterpret_cast<const UnalignedVector*>(from); }
 inline void store(float* to, Vector values) { *reinterpret_cast<UnalignedVector*>(to) = values; }
 
-// --- Products of matrices
-// -----------------------------------------------------------------------------------------------
+// ---- Products of matrices ----
 
 // `Rows` rows by one panel of columns, held in registers over the whole depth.
 template <int Rows>
@@ -86,10 +85,10 @@ inline void multiply_rest(int rows, const float* in, const float* packed, float*
   }
 }
 
-// --- Winograd's transforms
-// ---------------------------------------------------------------------------------------------- F(m, 3) computes m
-// results of a correlation with 3 weights by m + 2 products, from values of polynomials at these points and at
-// infinity: result = At ((G weights) * (Bt data)). Two dimensions apply it to columns, then to rows.
+// ---- Winograd's transforms ----
+
+// F(m, 3) computes m results of a correlation with 3 weights by m + 2 products, from values of polynomials at these
+// points and at infinity: result = At ((G weights) * (Bt data)). Two dimensions apply it to columns, then to rows.
 
 constexpr double evaluated_at[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 

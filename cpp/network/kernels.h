@@ -18,8 +18,7 @@ int channel_multiple();
 
 inline constexpr std::size_t alignment = 64;  // of every pointer below, in bytes
 
-// --- Products of matrices
-// -----------------------------------------------------------------------------------------------
+// ---- Products of matrices ----
 
 // Packed for `multiply`: depth x columns, columns a multiple of channel_multiple(); at(row, column) = weight.
 void pack(const float* weights, int depth, int columns, float* packed);
@@ -27,8 +26,7 @@ void pack(const float* weights, int depth, int columns, float* packed);
 // result[rows][columns] = rows_in[rows][depth] * packed. Strides between rows are those widths.
 void multiply(const float* rows_in, const float* packed, float* result, int rows, int depth, int columns);
 
-// --- 3x3 convolutions
-// ---------------------------------------------------------------------------------------------------
+// ---- 3x3 convolutions ----
 
 // How a board is divided: tiles of tile_height x tile_width results, each computed from (tile_height + 2) x
 // (tile_width + 2) cells.

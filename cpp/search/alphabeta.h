@@ -313,7 +313,7 @@ class AlphaBeta {
     return false;
   }
 
-  // ---- Order -------------------------------------------------------------------------------------------------------
+  // ---- Order ----
   static constexpr int history_limit = 1 << 14;
 
   void prioritise(Candidates<G>& candidates, int mover, int ply, Action first) {

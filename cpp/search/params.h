@@ -20,8 +20,8 @@ enum class Selection : std::uint8_t {
 };
 
 struct SearchParams {
-  // ---- Selection
-  // -------------------------------------------------------------------------------------------------------
+  // ---- Selection ----
+
   Selection selection = Selection::puct;
   // Exploration of PUCT: c(N) = c_init + log((1 + N + c_base) / c_base). AlphaZero: 1.25 and 19652.
   double c_init = 1.25;
@@ -35,9 +35,9 @@ struct SearchParams {
   // Each evaluation under way counts as this many lost visits. AlphaGo: 3; 1 is enough for few leaves.
   double virtual_loss = 1.0;
 
-  // ---- Root noise (PUCT)
-  // ---------------------------------------------------------------------------------------------- Share of Dirichlet
-  // noise in the priors of the root; 0: none. AlphaZero in self-play: 0.25.
+  // ---- Root noise (PUCT) ----
+
+  // Share of Dirichlet noise in the priors of the root; 0: none. AlphaZero in self-play: 0.25.
   double noise_epsilon = 0.0;
   // Total concentration, divided among the legal actions. AlphaZero: 0.03 * 361 ≈ 10.8 for Go, 0.3 * ~35 ≈ 10.5 for
   // chess.
@@ -45,9 +45,9 @@ struct SearchParams {
   // Priors of the root are raised to 1/this and normalised before noise. KataGo in self-play: 1.25 falling to 1.1.
   double root_policy_temperature = 1.0;
 
-  // ---- Gumbel root
-  // ----------------------------------------------------------------------------------------------------- Sequential
-  // halving over sampled actions instead of PUCT at the root; for few simulations. Needs `simulations`.
+  // ---- Gumbel root ----
+
+  // Sequential halving over sampled actions instead of PUCT at the root; for few simulations. Needs `simulations`.
   bool gumbel = false;
   // At most so many actions are sampled without replacement. Paper: 16.
   int gumbel_considered = 16;
@@ -58,13 +58,13 @@ struct SearchParams {
   double c_visit = 50.0;
   double c_scale = 0.1;
 
-  // ---- Exact knowledge
-  // --------------------------------------------------------------------------------------------------- Proven wins,
-  // draws and losses travel up the tree; a proven root ends the search.
+  // ---- Exact knowledge ----
+
+  // Proven wins, draws and losses travel up the tree; a proven root ends the search.
   bool solver = true;
 
-  // ---- Budget
-  // ------------------------------------------------------------------------------------------------------------
+  // ---- Budget ----
+
   // Simulations per search, those in a reused tree not counted; 0: no limit.
   int simulations = 200;
   // Milliseconds per search; 0: no limit. With both limits, whichever comes first.
@@ -75,8 +75,8 @@ struct SearchParams {
   // suffice.
   std::int64_t max_tree_bytes = std::int64_t{1} << 30;
 
-  // ---- Choice
-  // ------------------------------------------------------------------------------------------------------------
+  // ---- Choice ----
+
   // Actions are drawn with probability proportional to visits^(1/temperature); 0: the most visited. AlphaZero: 1 for 30
   // plies, then 0.
   double temperature = 0.0;

@@ -167,8 +167,7 @@ class Search {
     }
   }
 
-  // ---- Results (any time; meaningful once the root is expanded or known)
-  // --------------------------------------------------
+  // ---- Results (any time; meaningful once the root is expanded or known) ----
 
   StopReason stop_reason() const { return stop_; }
   const SearchCounters& counters() const { return counters_; }
