@@ -239,10 +239,25 @@ def test_under_other_options_a_rating_is_approximate(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_shipped_is_of_todays_levels_and_rises(game: str) -> None:
     loaded = qizero.load_game(game)
-    ratings = [rating_of(loaded, level) for level in levels_of(loaded)]
-    known = [rating.elo for rating in ratings if rating is not None]
-    assert known == sorted(known)
-    assert (levels_module.RATINGS / f"{game}.json").exists() == bool(known)
+    levels = levels_of(loaded)
+    ratings = [rating_of(loaded, level) for level in levels]
+    assert None not in ratings, "a level has changed: measure again"
+    elos = [rating.elo for rating in ratings if rating is not None]
+    assert all(weaker < stronger for weaker, stronger in itertools.pairwise(elos))
+    result = json.loads((levels_module.RATINGS / f"{game}.json").read_text(encoding="utf-8"))
+    matches = {(match["first"], match["second"]): match for match in result["matches"]}
+    for weaker, stronger in itertools.pairwise(levels):
+        assert matches[f"level:{stronger.name}", f"level:{weaker.name}"]["elo_low"] > 0
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_docs_show_what_is_shipped(game: str) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "levels.md").read_text(encoding="utf-8")
+    loaded = qizero.load_game(game)
+    section = text.partition(f"### {loaded.title}\n")[2].partition("\n### ")[0]
+    shown = re.findall(r"^\| `([a-z-]+)` .* \| (\d+) \|", section, re.MULTILINE)
+    ratings = [(level, rating_of(loaded, level)) for level in levels_of(loaded)]
+    assert shown == [(level.name, f"{rating.elo:.0f}") for level, rating in ratings if rating]
 
 
 # ---- On the page -----------------------------------------------------------------------------------------------------
