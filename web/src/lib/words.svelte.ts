@@ -79,9 +79,10 @@ export function moveText(move: MoveView): string {
   return move.kind === "choice" ? t(`choice_${move.text}` as Key) : actionText(move.text);
 }
 
-/** What is known of an opponent's strength: how long it has learnt or searches, and its Elo where that was measured. */
-export function strengthText(opponent: Opponent): string {
-  const elo = opponent.elo === null ? "" : t(opponent.elo_approximate ? "elo_about" : "elo", { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
+/** What is known of an opponent's strength: how long it has learnt or searches, and its Elo where that was measured; `brief` leaves out how sure that is. */
+export function strengthText(opponent: Opponent, brief = false): string {
+  const key = opponent.elo_approximate ? "elo_about" : brief ? "elo_brief" : "elo";
+  const elo = opponent.elo === null ? "" : t(key, { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
   return opponent.growth === null ? elo || noteOf(opponent) : [noteOf(opponent), elo].filter((part) => part).join(" · ");
 }
 
