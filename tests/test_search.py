@@ -204,6 +204,32 @@ class ExactEvaluator:
         return policy * 3, wdl
 
 
+class PriorsOnly:
+    """Priors that differ, and every position a draw."""
+
+    def __init__(self, game: Game) -> None:
+        self.name = "priors"
+        self._priors = HashEvaluator(game, seed=5)
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        policy, wdl = self._priors.evaluate(planes)
+        return policy * 3, np.tile(np.array([0, 1, 0], np.float32), (len(wdl), 1))
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.25])
+def test_where_all_values_are_alike_the_target_is_the_flattened_prior(temperature: float) -> None:
+    """So that a policy which learns from targets does not stay sharp on no evidence."""
+    game = load_game("connect4")
+    params = SearchParams(
+        simulations=32, improved_policy=True, root_policy_temperature=temperature, noise_epsilon=0.25, solver=False
+    )
+    search = make_search(game, params, PoolConfig(slots=1, seed=1))
+    (result,) = search_states(search, [game.new_initial_state()], PriorsOnly(game))
+    assert result.prior.max() > 2 * result.prior.min()
+    flattened = result.prior ** (1 / temperature)
+    np.testing.assert_allclose(result.policy, flattened / flattened.sum(), atol=2e-3)
+
+
 @pytest.mark.parametrize("simulations", [2, 4, 16, 64])
 def test_the_gumbel_target_improves_on_the_prior(solver: Connect4Solver, simulations: int) -> None:
     game = load_game("connect4")

@@ -519,7 +519,8 @@ class Search {
       const double q = edge.child == no_node
                            ? completed.mixed_value
                            : child_value(tree_.node(edge.child), node.to_move, 0.0, completed.mixed_value);
-      const double logit = std::log(std::max(prior, 1e-9f)) + completed.scale * q;
+      const double logit =
+          std::log(std::max(prior, 1e-9f)) / params_->values.root_policy_temperature + completed.scale * q;
       policy[edge.action] = static_cast<float>(logit);
       highest = std::max(highest, logit);
     }
