@@ -42,8 +42,8 @@ struct SearchParams {
   // Total concentration, divided among the legal actions. AlphaZero: 0.03 * 361 ≈ 10.8 for Go, 0.3 * ~35 ≈ 10.5 for
   // chess.
   double noise_alpha = 10.0;
-  // Priors of the root are raised to 1/this and normalised before noise, and so they are in the improved policy: whoever
-  // learns from it would else only ever sharpen, on noise too. KataGo in self-play: 1.25 falling to 1.1.
+  // Priors of the root are raised to 1/this and normalised before noise, also in the improved policy: whoever learns
+  // from it would else only ever sharpen, on noise too. KataGo in self-play: 1.25 falling to 1.1.
   double root_policy_temperature = 1.0;
 
   // ---- Gumbel root ----
