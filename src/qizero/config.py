@@ -72,14 +72,14 @@ class SelfPlayConfig:
     full_share: float = setting(1.0, 0.01, 1)  # of moves searched fully
     gumbel: bool = False  # Gumbel root for the full searches
     gumbel_considered: int = setting(16, 1, 1000)
-    improved_policy: bool = True  # learn softmax(log prior + sigma(completed q)) instead of visit counts
+    improved_policy: bool = True  # learn softmax(log flattened prior + sigma(completed q)), not visit counts
     c_init: float = setting(1.25, 0, 100)
     c_visit: float = setting(50.0, 0, 1e6)
     c_scale: float = setting(0.05, 0, 1e3)
     fpu_reduction: float = setting(0.25, 0, 2)
     noise_epsilon: float = setting(0.25, 0, 1)
     noise_alpha: float = setting(10.0, 1e-3, 1e6)
-    root_policy_temperature: float = setting(1.1, 0.1, 10)
+    root_policy_temperature: float = setting(1.1, 0.1, 10)  # how much the prior is flattened
     random_opening_share: float = setting(0.25, 0, 1)
     random_plies: int = setting(6, 0, 1000)
     temperature: float = setting(1.0, 0, 100)
