@@ -410,4 +410,5 @@ def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=30)
-    assert (process.returncode, complaints) == (128 + signal.SIGINT, "")
+    assert complaints == ""
+    assert process.returncode in (0, 128 + signal.SIGINT)  # 0 where whoever started the tests ignores SIGINT
