@@ -72,8 +72,7 @@ class Liuzhou {
   int pending_selections() const { return pending_; }
 
   // Material: all games that no side wins end at a limit. The lead in stones, marked ones being as good as gone; six
-  // are as good as a win. (With values that go on rising up to 18, trained nets won less often: they were content
-  // sooner.)
+  // are as good as a win.
   float limit_value() const {
     const int lead = std::popcount(unmarked(black)) - std::popcount(unmarked(white));
     return std::clamp(static_cast<float>(lead) / 6.0f, -1.0f, 1.0f);
