@@ -97,7 +97,7 @@ KEPT_TREE_BYTES = 16 << 20
 """A larger tree is not kept for the next search: a server keeps many players that wait."""
 
 
-ROOT_POLICY_TEMPERATURE = 1.5
+POLICY_TEMPERATURE = 1.5
 """Of networks in play: with few simulations a sharp policy leaves no room for what the search finds. Against 1, in
 Connect 4, by simulations: 8 +23 (+1 to +45) Elo, 32 +38 (+15 to +62), 200 +8 (-15 to +31)."""
 
@@ -335,7 +335,7 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
     params = SearchParams(
         simulations=options.get("sims", 0 if "ms" in options else 200),
         milliseconds=options.get("ms", 0.0),
-        root_policy_temperature=ROOT_POLICY_TEMPERATURE,
+        root_policy_temperature=options.get("policy_temperature", POLICY_TEMPERATURE),
         early_stop=True,
     )
     leaves = options.get("leaves", 1)
@@ -411,6 +411,7 @@ KINDS: dict[str, Kind] = {
             "ms": number(1, 1e7),
             "temperature": number(0, 100),
             "threads": whole(1, 1024),
+            "policy_temperature": number(0.1, 10),
             "leaves": whole(1, 256),
             "backend": one_of(BACKENDS),
         },

@@ -22,7 +22,7 @@ import qizero
 from qizero._core import Connect4Solver
 from qizero.perfect import connect4_book
 from qizero.server import launch
-from qizero.server.app import STATIC, Limits, host_is_allowed, origin_is_allowed
+from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
 from qizero.server.opponents import Opponents, opponent_rows
 from qizero.server.tables import Pace
 from server.conftest import RunningServer
@@ -384,7 +384,6 @@ def test_engines_are_named_where_the_server_is_started() -> None:
         launch.run(engines=["/no/such/engine"])
 
 
-@pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page is not built: run make page")
 def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
     command = [
         sys.executable,
