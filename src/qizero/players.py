@@ -98,8 +98,7 @@ KEPT_TREE_BYTES = 16 << 20
 
 
 POLICY_TEMPERATURE = 1.5
-"""Of networks in play: with few simulations a sharp policy leaves no room for what the search finds. Against 1, in
-Connect 4, by simulations: 8 +23 (+1 to +45) Elo, 32 +38 (+15 to +62), 200 +8 (-15 to +31)."""
+"""Of networks in play: with few simulations a sharp policy leaves no room for what the search finds (docs/results.md)."""
 
 
 class SearchPlayer:
