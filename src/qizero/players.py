@@ -98,7 +98,7 @@ KEPT_TREE_BYTES = 16 << 20
 
 
 POLICY_TEMPERATURE = 1.5
-"""Of networks in play: with few simulations a sharp policy leaves no room for what the search finds (docs/results.md)."""
+"""Of nets in play: with few simulations a sharp policy leaves no room for what the search finds (docs/results.md)."""
 
 
 class SearchPlayer:
