@@ -10,6 +10,7 @@ evidence: when the lower end of the 95 % interval against the best so far is abo
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -105,18 +106,7 @@ class RatingProcess:
         shutil.copyfile(self._run / "nets" / "current.onnx", net)
         with (self._run / "rating.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [
-                    "nice",
-                    "-n",
-                    "5",
-                    sys.executable,
-                    "-m",
-                    "qizero.rating",
-                    str(self._run),
-                    str(cycle),
-                    str(minutes),
-                    str(net),
-                ],
+                [sys.executable, "-m", "qizero.rating", str(self._run), str(cycle), str(minutes), str(net)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -195,7 +185,19 @@ def append(run: Path, cycle: int, minutes: float, game: Game, opponent: str, res
         file.write(json.dumps(line) + "\n")
 
 
+def stand_back() -> None:
+    """Lets this process have only what the training leaves of the cores.
+
+    Being nice is not enough: the training's threads wake each other thousands of times a second, and a core that runs
+    any ordinary process is not taken for free then. One that runs only SCHED_IDLE is (Linux).
+    """
+    os.nice(19)
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
 def main() -> None:
+    stand_back()
     run, cycle, minutes, net = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
     config = config_from_json(json.loads((run / "config.json").read_text("utf-8"))["config"])
     rate_network(run, config, cycle, minutes, net)
