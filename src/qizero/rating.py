@@ -185,20 +185,20 @@ def append(run: Path, cycle: int, minutes: float, game: Game, opponent: str, res
         file.write(json.dumps(line) + "\n")
 
 
-def stand_back() -> None:
-    """Lets this process have only what the training leaves of the cores.
+def stand_back(*, entirely: bool) -> None:
+    """Lets the training go first; `entirely`: this process has only what the training leaves of the cores.
 
-    Being nice is not enough: the training's threads wake each other thousands of times a second, and a core that runs
-    any ordinary process is not taken for free then. One that runs only SCHED_IDLE is (Linux).
+    Being nice is not enough for that: the training's threads wake each other thousands of times a second, and a core
+    that runs any ordinary process is not taken for free then. One that runs only SCHED_IDLE is (Linux).
     """
     os.nice(19)
-    if hasattr(os, "SCHED_IDLE"):
+    if entirely and hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def main() -> None:
-    stand_back()
     run, cycle, minutes, net = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
+    stand_back(entirely=bool(read_evaluations(run)))  # the first rating is awaited: it shows that the run works
     config = config_from_json(json.loads((run / "config.json").read_text("utf-8"))["config"])
     rate_network(run, config, cycle, minutes, net)
 
