@@ -235,6 +235,9 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "random_opening_share": 0.5,
             "limit_value_share": 0.5,
             "full_share": 0.5,
+            # Values of neighbouring moves differ little: sigma(q) must be steep, or the policy stays almost even.
+            "c_scale": 0.25,
+            "root_policy_temperature": 1.2,
         },
     },
 }
