@@ -220,6 +220,13 @@ def test_the_heat_map_beside_a_perfect_analyst_is_the_nets(start: Callable[..., 
     assert [each["share"] for each in found["heat"]] == pytest.approx(policy.tolist(), abs=1e-5)
 
 
+def test_positions_are_studied_by_the_kind_of_player_that_was_measured_to_be_strongest() -> None:
+    opponents = Opponents(qizero.make_player)
+    for name, kind in (("liuzhou", "alphabeta"), ("liuzhou(lose_below=4)", "alphabeta"), ("connect4", "perfect")):
+        assert opponents.analyst(qizero.load_game(name), "hint").startswith(kind), name
+    assert opponents.intuition(qizero.load_game("liuzhou")) == "zero:sims=0"
+
+
 def test_a_review_judges_every_move(server: RunningServer) -> None:
     client = server.client()
     client.new("tictactoe", seats=("human", "human"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qizero.games import Game
-from qizero.levels import Level, levels_of, rating_of
+from qizero.levels import Level, levels_of, rating_of, strongest_kind
 from qizero.server import messages
 
 Effort = Literal["hint", "analysis", "review"]
@@ -71,8 +71,8 @@ ANALYSTS: dict[Effort, tuple[str, ...]] = {
     "analysis": ("perfect", "zero:sims=3000", "alphabeta:ms=3000,temperature=0.3", "rollout:sims=20000", "random"),
     "review": ("perfect", "zero:sims=200", "alphabeta:ms=200", "rollout:sims=2000", "random"),
 }
-"""The specs that study a position, best first; the first one that can be made is taken. A temperature makes alpha-beta
-score the moves near the best one too."""
+"""The specs that study a position, usually best first. A temperature makes alpha-beta score the moves near the best one
+too."""
 
 INTUITION = "zero:sims=0"
 """Whose priors are shown where the analyst has none of its own."""
@@ -82,6 +82,12 @@ MAX_GAMES_KEPT = 200
 
 USUAL = ("level:beginner", "zero-50", "rollout-500", "random")
 ENGINE_MS = 1000
+
+
+def analysts(game: Game, effort: Effort) -> list[str]:
+    """Who may study a position, best first: where the levels were measured, whoever is the highest of them leads."""
+    measured = rating_of(game, levels_of(game)[-1]) is not None
+    return sorted(ANALYSTS[effort], key=lambda spec: measured and spec.partition(":")[0] != strongest_kind(game))
 
 
 def level_row(game: Game, level: Level) -> OpponentRow:
@@ -146,7 +152,7 @@ class Opponents:
     def analyst(self, game: Game, effort: Effort) -> str:
         """The spec of who studies a position. Raises ValueError when nobody can."""
         with self._lock:
-            for spec in ANALYSTS[effort]:
+            for spec in analysts(game, effort):
                 if self._possible(spec, game):
                     return spec
         raise ValueError(f"nobody here can analyse {game}")
