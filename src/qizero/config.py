@@ -208,6 +208,8 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "random_plies": 10,
             "prove_nodes": 4_000,
             "prove_from_ply": 52,
+            "c_scale": 0.25,
+            "root_policy_temperature": 1.2,
         },
     },
     "gomoku": {
@@ -223,6 +225,8 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "final_simulations": 48,
             "temperature_plies": 8,
             "random_plies": 6,
+            "c_scale": 0.15,
+            "root_policy_temperature": 1.05,  # among 225 actions, flattening adds up
         },
     },
     "liuzhou": {
