@@ -25,11 +25,12 @@ from qizero.checkpoint import (
     save_checkpoint,
 )
 from qizero.cli import main
-from qizero.config import TrainConfig, load_config
+from qizero.config import SelfPlayConfig, TrainConfig, load_config
 from qizero.events import Events
-from qizero.games import load_game
+from qizero.games import Game, load_game
 from qizero.players import make_player
 from qizero.run import Run, RunError
+from qizero.selfplay import CycleResult, play_cycle
 
 torch = pytest.importorskip("torch")
 
@@ -102,6 +103,28 @@ def test_the_whole_loop_and_its_directory(tmp_path: Path) -> None:
     for word in first_game[2:]:
         if word != "|":
             state.apply_action(state.string_to_action(word))
+
+
+def test_a_variant_has_slots_and_rows_in_proportion_to_its_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slots: list[tuple[str, int]] = []
+    rows: list[int] = []
+
+    def play_and_note(game: Game, config: SelfPlayConfig, *arguments: Any, **settings: Any) -> CycleResult:
+        result = play_cycle(game, config, *arguments, **settings)
+        slots.append((str(game), config.slots))
+        rows.append(len(result.rows))
+        return result
+
+    monkeypatch.setattr("qizero.run.play_cycle", play_and_note)
+    variants = ("gomoku(size=6)", "gomoku(size=7)")
+    settings = [*SMALL, "run.cycles=2", f"run.variants={list(variants)}", "run.shares=[3, 1]"]
+    _, seen = run_cycles(tmp_path, load_config("gomoku", None, settings))
+    assert slots == [(variants[0], 24), (variants[1], 8)] * 2
+    assert min(rows[0::2]) >= 150
+    assert min(rows[1::2]) >= 50
+    assert "warning" not in [name for name, _ in seen], "games in play were not taken up again"
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class RunConfig:
 class SelfPlayConfig:
     """How games are played. Searches: cpp/search/params.h; games: cpp/selfplay/selfplay.h."""
 
-    slots: int = setting(256, 2, 100_000)  # games at once
+    slots: int = setting(256, 2, 100_000)  # games at once; of several variants: on average
     simulations: int = setting(32, 1, 100_000)  # per full search at the beginning of the run …
     final_simulations: int = setting(64, 1, 100_000)  # … and at its end; linear in between
     fast_simulations: int = setting(8, 1, 100_000)  # per fast search (playout-cap randomisation)

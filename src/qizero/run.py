@@ -196,10 +196,12 @@ class Run:
     def _play(self, progress: float, out_of_time: Callable[[], bool]) -> list[CycleResult]:
         results = []
         for i, (game, share) in enumerate(zip(self.games, self.config.shares, strict=True)):
+            # Slots in proportion: else the games of a rare variant would be played over many cycles, by many networks.
+            slots = max(2, round(self.config.selfplay.slots * share * len(self.games)))
             play = functools.partial(
                 play_cycle,
                 game,
-                self.config.selfplay,
+                dataclasses.replace(self.config.selfplay, slots=slots),
                 self.evaluators[i],
                 max(1, round(self.config.replay.rows_per_cycle * share)),
                 progress=progress,
