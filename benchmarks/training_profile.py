@@ -56,10 +56,11 @@ def main() -> None:
         training = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         time.sleep(SETTLE_SECONDS)
         seconds = options.minutes * 60 - SETTLE_SECONDS - 10
-        record = ["perf", "record", "-q", "-F", str(HERTZ), "-p", str(training.pid), "-o", str(data)]
+        # Of all processes: with -p, threads that begin later are missed.
+        record = ["perf", "record", "-q", "-F", str(HERTZ), "-a", "-o", str(data)]
         subprocess.run([*record, "--", "sleep", str(seconds)], check=True)
         training.wait()
-        script = ["perf", "script", "-i", str(data), "-F", "period,ip,sym,dso"]
+        script = ["perf", "script", "--pid", str(training.pid), "-i", str(data), "-F", "period,ip,sym,dso"]
         lines = subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
     busy: Counter[str] = Counter()
     symbols: Counter[tuple[str, str]] = Counter()
