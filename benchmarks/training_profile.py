@@ -3,13 +3,8 @@
     python benchmarks/training_profile.py liuzhou --minutes 4 --json FILE
 
 Starts a run in a temporary directory, without matches beside it, lets it settle for one minute and samples it for the
-rest. Needs Linux's perf and a module whose symbols are not stripped; without stripping, in a checkout:
-
-    cmake -S . -B build/profile -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O3 -DNDEBUG" && cmake --build build/profile
-    cp build/profile/_core*.so src/qizero/
-
-Copying and clearing of memory (libc) is counted as other work, although most of it belongs to learning.
+rest. Needs Linux's perf, the right to see all processes, and a module that was linked without -Wl,-s, with its symbols.
+Copying and clearing of memory (libc) is not counted for the network, whoever asked for it.
 """
 
 from __future__ import annotations

@@ -208,6 +208,7 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "random_plies": 10,
             "prove_nodes": 4_000,
             "prove_from_ply": 52,
+            # As the shipped net was trained; what is best is not known.
             "c_scale": 0.25,
             "root_policy_temperature": 1.2,
         },
