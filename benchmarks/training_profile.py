@@ -2,23 +2,28 @@
 
     python benchmarks/training_profile.py liuzhou --minutes 4 --json FILE
 
-Starts a run in a temporary directory, without matches beside it, lets it settle for one minute and samples it for the
-rest. Needs Linux's perf, the right to see all processes, and a module that was linked without -Wl,-s, with its symbols.
-Copying and clearing of memory (libc) is not counted for the network, whoever asked for it.
+Trains in a temporary directory, without matches beside it, lets the run settle for one minute and samples it for the
+rest. A sample is evaluation if it lies in the network's kernels outside of a learning step, and learning if it lies
+anywhere during one: nothing else is done then. Needs Linux's perf, the right to see all processes, and a module that
+was linked without -Wl,-s, with its symbols.
 """
 
 from __future__ import annotations
 
 import argparse
+import bisect
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from qizero.config import load_config
+from qizero.events import Events
 from qizero.results import provenance, write_result
+from qizero.run import Run
 
 SETTLE_SECONDS = 60
 HERTZ = 99
@@ -26,14 +31,27 @@ NETWORK_SYMBOLS = ("kernels::", "onvol", "PaddedBoards", "Network::", "OfData", 
 
 
 def kind_of(library: str, symbol: str) -> str:
-    """What a sample belongs to."""
+    """What a sample outside of learning steps belongs to."""
     if library.startswith("_core"):
-        return "network" if any(name in symbol for name in NETWORK_SYMBOLS) else "search and games"
-    if "torch" in library or "mkl" in library or "libc10" in library:
-        return "network"
+        return "evaluation" if any(name in symbol for name in NETWORK_SYMBOLS) else "search and games"
     if library.startswith("libpython") or "umath" in library:
         return "python"
     return "kernel and memory" if library.startswith(("[kernel", "libc.")) else "other"
+
+
+def note_steps(run: Run) -> list[tuple[float, float]]:
+    """Begin and end of every learning step from now on, by the clock that perf uses."""
+    steps: list[tuple[float, float]] = []
+    step = run.trainer.step
+
+    def noted(*arguments: Any) -> dict[str, float]:
+        start = time.monotonic()
+        losses = step(*arguments)
+        steps.append((start, time.monotonic()))
+        return losses
+
+    run.trainer.step = noted  # type: ignore[method-assign]
+    return steps
 
 
 def main() -> None:
@@ -44,34 +62,40 @@ def main() -> None:
     parser.add_argument("--json", default=None)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
+    seconds = options.minutes * 60 - SETTLE_SECONDS
+    config = load_config(options.game, settings=[f"run.minutes={options.minutes + 0.5}", "evaluation.enabled=false"])
     with tempfile.TemporaryDirectory() as folder:
-        run, data = Path(folder) / "run", Path(folder) / "perf.data"
-        settings = ["--set", "evaluation.enabled=false", "--run", str(run)]
-        command = [sys.executable, "-m", "qizero", "train", options.game, "--minutes", str(options.minutes), *settings]
-        training = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        time.sleep(SETTLE_SECONDS)
-        seconds = options.minutes * 60 - SETTLE_SECONDS - 10
+        data = Path(folder) / "perf.data"
+        run = Run(Path(folder) / "run", config, Events())
+        run.open()
+        steps = note_steps(run)
         # Of all processes: with -p, threads that begin later are missed.
-        record = ["perf", "record", "-q", "-F", str(HERTZ), "-a", "-o", str(data)]
-        subprocess.run([*record, "--", "sleep", str(seconds)], check=True)
-        training.wait()
-        script = ["perf", "script", "--pid", str(training.pid), "-i", str(data), "-F", "period,ip,sym,dso"]
+        record = ["perf", "record", "-q", "-F", str(HERTZ), "-a", "-k", "mono", "-D", str(SETTLE_SECONDS * 1000)]
+        with subprocess.Popen([*record, "-o", str(data), "--", "sleep", str(options.minutes * 60)]) as perf:
+            run.train()
+        if perf.returncode:
+            raise SystemExit(f"perf failed with {perf.returncode}")
+        script = ["perf", "script", "--ns", "--pid", str(os.getpid()), "-i", str(data), "-F", "time,period,ip,sym,dso"]
         lines = subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
     busy: Counter[str] = Counter()
-    symbols: Counter[tuple[str, str]] = Counter()
-    for line in lines:  # "  10101010 7f3c… symbol (path/of/library)"
-        period, _address, rest = line.split(maxsplit=2)
+    symbols: Counter[tuple[str, str, str]] = Counter()
+    starts = [start for start, _ in steps]
+    for line in lines:  # "12345.678901234:  10101010 7f3c… symbol (path/of/library)"
+        at, period, _address, rest = line.split(maxsplit=3)
         symbol, _, library = rest.rpartition(" (")
         library = library.rstrip(")").rpartition("/")[2]
-        busy[kind_of(library, symbol)] += int(period)
-        symbols[library, symbol[:90]] += int(period)
+        step = bisect.bisect(starts, float(at.rstrip(":"))) - 1
+        learning = step >= 0 and float(at.rstrip(":")) <= steps[step][1]
+        kind = "learning" if learning else kind_of(library, symbol)
+        busy[kind] += int(period)
+        symbols[kind, library, symbol[:90]] += int(period)
     total = seconds * cores * 1e9  # the clock's period is in nanoseconds
     shares = {kind: time / total for kind, time in busy.most_common()}
     shares["idle"] = 1 - sum(shares.values())
     for kind, share in shares.items():
         print(f"{kind:20} {share:6.1%}")
-    for (library, symbol), time_spent in symbols.most_common(options.symbols):
-        print(f"{time_spent / total:6.2%} {kind_of(library, symbol):18} {library:20.20} {symbol}")
+    for (kind, library, symbol), time_spent in symbols.most_common(options.symbols):
+        print(f"{time_spent / total:6.2%} {kind:18} {library:20.20} {symbol}")
     if options.json is not None:
         result = {"game": options.game, "seconds": seconds, "shares_of_core_time": shares}
         write_result(provenance(seed=1, options=vars(options), packages=("torch",)) | result, options.json)

@@ -1,7 +1,6 @@
 #include "network/board_convolution.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "network/floats.h"
 #include "network/kernels.h"
@@ -15,14 +14,32 @@ std::size_t size_of(int a, int b, int c) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
 }
 
+// Memory that the next call of the same thread uses again, as it was left: a fresh one would be cleared, page by page,
+// in every layer of every step.
+class Scratch {
+ public:
+  float* of_size(std::size_t size) {
+    if (memory_.size() < size) memory_ = Floats(size);
+    return memory_.data();
+  }
+
+ private:
+  Floats memory_;
+};
+
 // Some boards with their surroundings of zeros, and channels padded with zeros.
 class PaddedBoards {
  public:
-  PaddedBoards(const Tiling& tiling, int channels, int boards)
-      : tiling_(tiling),
-        real_channels_(channels),
-        channels_(padded(channels)),
-        data_(size_of(tiling.padded_height(), tiling.padded_width(), channels_) * static_cast<std::size_t>(boards)) {}
+  // What lies outside the boards is cleared only if the shape is not that of the last call.
+  void reshape(const Tiling& tiling, int channels, int boards) {
+    if (tiling == tiling_ && channels == real_channels_ && boards == boards_) return;
+    tiling_ = tiling;
+    real_channels_ = channels;
+    channels_ = padded(channels);
+    boards_ = boards;
+    data_ =
+        Floats(size_of(tiling.padded_height(), tiling.padded_width(), channels_) * static_cast<std::size_t>(boards));
+  }
 
   const float* fill(const float* from, int boards) {
     const std::size_t row_stride = size_of(tiling_.padded_width(), channels_, 1);
@@ -37,10 +54,16 @@ class PaddedBoards {
   }
 
  private:
-  Tiling tiling_;
-  int real_channels_, channels_;
+  Tiling tiling_{};
+  int real_channels_ = 0, channels_ = 0, boards_ = 0;
   Floats data_;
 };
+
+struct Workspace {
+  PaddedBoards input, gradient;
+  Scratch packed, bias, transformed, transformed_gradient, products, sums, turned;
+};
+thread_local Workspace workspace;
 
 int boards_at_once(const Tiling& tiling) { return std::max(1, tiles_at_once / tiling.tiles()); }
 
@@ -48,19 +71,20 @@ int boards_at_once(const Tiling& tiling) { return std::max(1, tiles_at_once / ti
 void convolve(const Tiling& tiling, const float* input, const float* weights, int in, int out, int boards,
               float* result) {
   const int at_once = std::min(boards, boards_at_once(tiling)), in_channels = padded(in);
-  PaddedBoards padded_input(tiling, in, at_once);
-  Floats packed(size_of(tiling.points(), in_channels, out)), bias(static_cast<std::size_t>(out));
-  Floats transformed(kernels::transformed_size(tiling, at_once, in_channels));
-  Floats products(kernels::products_size(tiling, at_once));
-  kernels::pack_convolution(tiling, weights, in, out, in_channels, out, packed.data());
-  const kernels::Convolution convolution{packed.data(), bias.data(), in_channels, out, false};
+  workspace.input.reshape(tiling, in, at_once);
+  float* packed = workspace.packed.of_size(size_of(tiling.points(), in_channels, out));
+  float* no_bias = workspace.bias.of_size(static_cast<std::size_t>(out));  // never written: zeros
+  float* transformed = workspace.transformed.of_size(kernels::transformed_size(tiling, at_once, in_channels));
+  float* products = workspace.products.of_size(kernels::products_size(tiling, at_once));
+  kernels::pack_convolution(tiling, weights, in, out, in_channels, out, packed);
+  const kernels::Convolution convolution{packed, no_bias, in_channels, out, false};
   for (int first = 0; first < boards; first += at_once) {
     const int count = std::min(at_once, boards - first);
     const float* chunk =
-        padded_input.fill(input + size_of(tiling.height, tiling.width, in) * static_cast<std::size_t>(first), count);
+        workspace.input.fill(input + size_of(tiling.height, tiling.width, in) * static_cast<std::size_t>(first), count);
     kernels::convolve(tiling, convolution, chunk, nullptr,
                       result + size_of(tiling.height, tiling.width, out) * static_cast<std::size_t>(first), true, count,
-                      transformed.data(), products.data());
+                      transformed, products);
   }
 }
 
@@ -74,30 +98,33 @@ void BoardConvolution::apply_gradient(const float* input, const float* weights, 
                                       int boards, float* input_gradient, float* weight_gradient) const {
   const Tiling tiling = kernels::best_tiling(height, width);
   if (input_gradient) {  // a convolution with the weights turned around, from results to inputs
-    std::vector<float> turned(9 * size_of(in_channels, out_channels, 1));
+    float* turned = workspace.turned.of_size(9 * size_of(in_channels, out_channels, 1));
     for (int out = 0; out < out_channels; ++out)
       for (int in = 0; in < in_channels; ++in)
         for (int i = 0; i < 9; ++i)
           turned[static_cast<std::size_t>((in * out_channels + out) * 9 + i)] =
               weights[(out * in_channels + in) * 9 + 8 - i];
-    convolve(tiling, result_gradient, turned.data(), out_channels, in_channels, boards, input_gradient);
+    convolve(tiling, result_gradient, turned, out_channels, in_channels, boards, input_gradient);
   }
   const int at_once = std::min(boards, boards_at_once(tiling)), in_padded = padded(in_channels);
-  PaddedBoards padded_input(tiling, in_channels, at_once), padded_gradient(tiling, out_channels, at_once);
-  Floats transformed_input(kernels::transformed_size(tiling, at_once, in_padded));
-  Floats transformed_gradient(kernels::transformed_size(tiling, at_once, out_channels));
-  Floats sums(size_of(tiling.points(), in_padded, out_channels));
+  workspace.input.reshape(tiling, in_channels, at_once);
+  workspace.gradient.reshape(tiling, out_channels, at_once);
+  float* transformed = workspace.transformed.of_size(kernels::transformed_size(tiling, at_once, in_padded));
+  float* transformed_gradient =
+      workspace.transformed_gradient.of_size(kernels::transformed_size(tiling, at_once, out_channels));
+  const std::size_t sums_size = size_of(tiling.points(), in_padded, out_channels);
+  float* sums = workspace.sums.of_size(sums_size);
+  std::fill_n(sums, sums_size, 0.0f);
   for (int first = 0; first < boards; first += at_once) {
     const int count = std::min(at_once, boards - first);
     const auto offset = [&](int channels) {
       return size_of(height, width, channels) * static_cast<std::size_t>(first);
     };
-    kernels::add_weight_gradient(tiling, padded_input.fill(input + offset(in_channels), count),
-                                 padded_gradient.fill(result_gradient + offset(out_channels), count), in_padded,
-                                 out_channels, count, transformed_input.data(), transformed_gradient.data(),
-                                 sums.data());
+    kernels::add_weight_gradient(tiling, workspace.input.fill(input + offset(in_channels), count),
+                                 workspace.gradient.fill(result_gradient + offset(out_channels), count), in_padded,
+                                 out_channels, count, transformed, transformed_gradient, sums);
   }
-  kernels::weight_gradient(tiling, sums.data(), in_channels, out_channels, in_padded, out_channels, weight_gradient);
+  kernels::weight_gradient(tiling, sums, in_channels, out_channels, in_padded, out_channels, weight_gradient);
 }
 
 }  // namespace qizero

@@ -416,7 +416,8 @@ void pack_convolution(const Tiling& tiling, const float* weights, int real_in, i
                       int out_channels, float* packed) {
   const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2, points = rows * columns;
   const int matrix = in_channels * panel;  // one panel, one point
-  for (int i = 0; i < matrix * points * (out_channels / panel); ++i) packed[i] = 0;
+  if (real_in < in_channels || real_out < out_channels)
+    for (int i = 0; i < matrix * points * (out_channels / panel); ++i) packed[i] = 0;
   const WeightTransform vertical(tiling.tile_height), horizontal(tiling.tile_width);
   for (int out = 0; out < real_out; ++out)
     for (int in = 0; in < real_in; ++in, weights += 9) {

@@ -39,6 +39,7 @@ struct Tiling {
   int points() const { return (tile_height + 2) * (tile_width + 2); }  // products of matrices per convolution
   int padded_height() const { return tile_rows * tile_height + 2; }
   int padded_width() const { return tile_columns * tile_width + 2; }
+  bool operator==(const Tiling&) const = default;
 };
 
 // The division that takes the fewest multiplications.

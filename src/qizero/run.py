@@ -22,6 +22,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from qizero.events import Events
 from qizero.files import write_atomically
 from qizero.games import Game, load_game
 from qizero.network import Network, export_onnx
-from qizero.replay import ChunkError, Window, read_chunk, write_chunk
+from qizero.replay import Batch, ChunkError, Window, read_chunk, write_chunk
 from qizero.results import available_cores, provenance
 from qizero.selfplay import CycleResult, ParkedGamesError, play_cycle
 from qizero.train import Trainer, mean_losses
@@ -244,10 +245,19 @@ class Run:
         if not usable:
             return []
         shares = np.array([self.config.shares[i] for i in usable])
-        parts = []
-        for _ in range(max(1, steps)):
+
+        def next_batch() -> Batch:
             window = self.windows[int(self.rng.choice(usable, p=shares / shares.sum()))]
-            parts.append(self.trainer.step(window.sample(training.batch, self.rng), progress))
+            return window.sample(training.batch, self.rng)
+
+        parts = []
+        with ThreadPoolExecutor(1, "batch") as beside:  # while one batch is learnt from, the next is made
+            coming = beside.submit(next_batch)
+            for left in reversed(range(max(1, steps))):
+                batch = coming.result()
+                if left:
+                    coming = beside.submit(next_batch)
+                parts.append(self.trainer.step(batch, progress))
         return parts
 
     def _save(self) -> None:
