@@ -5,9 +5,10 @@
 
 Without --pons the positions are those where the choice matters: at least two different results (win, draw, loss) among
 the moves. Half of them come from uniformly random play, half from near-perfect play (a perfect move three times out of
-four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR, or those that --sets names. A move is an error when
-its result is worse than the best one; a sign error is a most likely result (win, draw or loss, of the player's win,
-draw and loss probabilities) that is not the true one.
+four), plies 0 to 32. With --pons they are Pascal Pons' sets in DIR, or those that --sets names. A sign error is a move
+whose result (win, draw, loss) is worse than the best one, as AlphaZero.jl counts them; a score error is a move that
+wins later or loses sooner than necessary, or a sign error. A wrong value is a most likely result, of the player's win,
+draw and loss probabilities, that is not the true one.
 """
 
 from __future__ import annotations
@@ -38,26 +39,32 @@ SETS = {
 LAST_PLY = 32
 
 
+Scores = dict[int, int]  # of every move of a position, for the mover: > 0 wins, the sooner the higher
+
+
 class Judge:
-    """Exact results of every move of a position: 1, 0, -1 for the mover."""
+    """Knows the exact scores."""
 
     def __init__(self) -> None:
         self._solver = BitBully()
 
-    def results(self, state: State) -> dict[int, int]:
-        board = Board(state.history())
-        scores = self._solver.score_all_moves(board)
-        return {column: (score > 0) - (score < 0) for column, score in scores.items()}
+    def scores(self, state: State) -> Scores:
+        return dict(self._solver.score_all_moves(Board(state.history())))
 
 
-def matters(results: dict[int, int]) -> bool:
-    return len(set(results.values())) > 1
+def sign(score: int) -> int:
+    """The result: 1 win, 0 draw, -1 loss."""
+    return (score > 0) - (score < 0)
 
 
-def sample_positions(judge: Judge, count: int, seed: int) -> list[tuple[State, dict[int, int]]]:
+def matters(scores: Scores) -> bool:
+    return len({sign(score) for score in scores.values()}) > 1
+
+
+def sample_positions(judge: Judge, count: int, seed: int) -> list[tuple[State, Scores]]:
     game = load_game("connect4")
     rng = random.Random(seed)
-    positions: dict[str, tuple[State, dict[int, int]]] = {}
+    positions: dict[str, tuple[State, Scores]] = {}
     while len(positions) < count:
         near_perfect = len(positions) % 2 == 1
         target = rng.randint(0, LAST_PLY)
@@ -65,19 +72,19 @@ def sample_positions(judge: Judge, count: int, seed: int) -> list[tuple[State, d
         while not state.is_terminal() and len(state.history()) < target:
             legal = state.legal_actions()
             if near_perfect and rng.random() < 0.75:
-                results = judge.results(state)
-                best = max(results.values())
-                legal = [action for action in legal if results[action] == best]
+                scores = judge.scores(state)
+                best = sign(max(scores.values()))
+                legal = [action for action in legal if sign(scores[action]) == best]
             state.apply_action(rng.choice(legal))
         if state.is_terminal():
             continue
-        results = judge.results(state)
-        if matters(results):
-            positions.setdefault(state.position_text(), (state, results))
+        scores = judge.scores(state)
+        if matters(scores):
+            positions.setdefault(state.position_text(), (state, scores))
     return list(positions.values())
 
 
-def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, dict[int, int]]]:
+def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, Scores]]:
     game = load_game("connect4")
     positions = []
     for line in (folder / name).read_text().splitlines():
@@ -85,11 +92,10 @@ def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, d
         state = game.new_initial_state()
         for column in moves:
             state.apply_action(int(column) - 1)
-        results = judge.results(state)
-        sign = (int(score) > 0) - (int(score) < 0)
-        if max(results.values()) != sign:
-            raise SystemExit(f"{name}: {line}: the judge says {max(results.values())}")
-        positions.append((state, results))
+        scores = judge.scores(state)
+        if sign(max(scores.values())) != sign(int(score)):
+            raise SystemExit(f"{name}: {line}: the judge says {max(scores.values())}")
+        positions.append((state, scores))
     return positions
 
 
@@ -99,24 +105,25 @@ def analyses(player: Player, states: list[State]) -> list[Analysis]:
     return [player.analyze(state) for state in states]
 
 
-def accuracy(spec: str, positions: list[tuple[State, dict[int, int]]], seed: int) -> dict[str, Any]:
+def accuracy(spec: str, positions: list[tuple[State, Scores]], seed: int) -> dict[str, Any]:
     player = make_player(spec, load_game("connect4"), seed=seed)
     start = time.perf_counter()
-    errors, sign_errors = 0, 0
+    sign_errors, score_errors, wrong_values = 0, 0, 0
     for first in range(0, len(positions), 250):
         part = positions[first : first + 250]
-        for (_, results), analysis in zip(part, analyses(player, [state for state, _ in part]), strict=True):
-            best = max(results.values())
-            errors += results[analysis.action] < best
-            sign_errors += 1 - int(np.argmax(analysis.wdl)) != best
+        for (_, scores), analysis in zip(part, analyses(player, [state for state, _ in part]), strict=True):
+            best, chosen = max(scores.values()), scores[analysis.action]
+            sign_errors += sign(chosen) < sign(best)
+            score_errors += chosen < best
+            wrong_values += 1 - int(np.argmax(analysis.wdl)) != sign(best)
     seconds = time.perf_counter() - start
     return {
         "player": spec,
         "positions": len(positions),
-        "errors": errors,
-        "kept": 1 - errors / len(positions),
         "sign_errors": sign_errors,
-        "signs_right": 1 - sign_errors / len(positions),
+        "kept": 1 - sign_errors / len(positions),
+        "score_errors": score_errors,
+        "wrong_values": wrong_values,
         "seconds": seconds,
     }
 
@@ -142,8 +149,9 @@ def main() -> None:
         for spec in options.specs:
             line = {"set": title, **accuracy(spec, positions, options.seed)}
             lines.append(line)
-            counts = f"{line['errors']} errors of {line['positions']}, kept {line['kept']:.2%}"
-            print(f"{title}: {spec}: {counts}; {line['sign_errors']} sign errors; {line['seconds']:.1f} s", flush=True)
+            counts = f"{line['sign_errors']} sign errors of {line['positions']}, kept {line['kept']:.2%}"
+            others = f"{line['score_errors']} score errors, {line['wrong_values']} wrong values"
+            print(f"{title}: {spec}: {counts}; {others}; {line['seconds']:.1f} s", flush=True)
     if options.json:
         origin = provenance(seed=options.seed, options={"specs": options.specs}, packages=("bitbully", "onnxruntime"))
         write_result(json.loads(json.dumps(origin)) | {"results": lines}, options.json)
