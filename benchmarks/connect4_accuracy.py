@@ -43,7 +43,7 @@ Scores = dict[int, int]  # of every move of a position, for the mover: > 0 wins,
 
 
 class Judge:
-    """Knows the exact scores."""
+    """Knows the exact scores: bitbully, by search and its table of openings."""
 
     def __init__(self) -> None:
         self._solver = BitBully()
@@ -93,7 +93,7 @@ def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, S
         for column in moves:
             state.apply_action(int(column) - 1)
         scores = judge.scores(state)
-        if sign(max(scores.values())) != sign(int(score)):
+        if max(scores.values()) != int(score):
             raise SystemExit(f"{name}: {line}: the judge says {max(scores.values())}")
         positions.append((state, scores))
     return positions

@@ -4,7 +4,8 @@
 
 Trains in a temporary directory, without matches beside it, lets the run settle for one minute and samples it for the
 rest. A sample is evaluation if it lies in the network's kernels outside of a learning step, and learning if it lies
-anywhere during one: nothing else is done then. Needs Linux's perf, the right to see all processes, and a module that
+anywhere during one: nothing else is done then but to make the next batch. What no sample of the run accounts for is
+idle, or taken by other processes. Needs Linux's perf, the right to see all processes, and a module that
 was linked without -Wl,-s, with its symbols.
 """
 
@@ -63,14 +64,32 @@ def main() -> None:
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     seconds = options.minutes * 60 - SETTLE_SECONDS
-    config = load_config(options.game, settings=[f"run.minutes={options.minutes + 0.5}", "evaluation.enabled=false"])
+    if seconds < 10:
+        parser.error(f"--minutes is {options.minutes}; the first one is not sampled, so take at least 1.2")
+    config = load_config(
+        options.game,
+        settings=[f"run.minutes={options.minutes + 0.5}", "run.backend=native", "evaluation.enabled=false"],
+    )
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "perf.data"
         run = Run(Path(folder) / "run", config, Events())
         run.open()
         steps = note_steps(run)
         # Of all processes: with -p, threads that begin later are missed.
-        record = ["perf", "record", "-q", "-F", str(HERTZ), "-a", "-k", "mono", "-D", str(SETTLE_SECONDS * 1000)]
+        record = [
+            "perf",
+            "record",
+            "-q",
+            "-e",
+            "cpu-clock",
+            "-F",
+            str(HERTZ),
+            "-a",
+            "-k",
+            "mono",
+            "-D",
+            str(SETTLE_SECONDS * 1000),
+        ]
         with subprocess.Popen([*record, "-o", str(data), "--", "sleep", str(options.minutes * 60)]) as perf:
             run.train()
         if perf.returncode:

@@ -33,12 +33,13 @@ class PaddedBoards {
   // What lies outside the boards is cleared only if the shape is not that of the last call.
   void reshape(const Tiling& tiling, int channels, int boards) {
     if (tiling == tiling_ && channels == real_channels_ && boards == boards_) return;
-    tiling_ = tiling;
-    real_channels_ = channels;
+    boards_ = 0;  // until there is memory for them
     channels_ = padded(channels);
-    boards_ = boards;
     data_ =
         Floats(size_of(tiling.padded_height(), tiling.padded_width(), channels_) * static_cast<std::size_t>(boards));
+    tiling_ = tiling;
+    real_channels_ = channels;
+    boards_ = boards;
   }
 
   const float* fill(const float* from, int boards) {

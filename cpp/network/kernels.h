@@ -45,11 +45,12 @@ struct Tiling {
 // The division that takes the fewest multiplications.
 Tiling best_tiling(int height, int width);
 
-// weights [out][in][3][3] of real channels -> `packed`, points() * in_channels * out_channels floats (padded channels).
+// weights [out][in][3][3] of real channels -> `packed`, points() * in_channels * out_channels floats (padded channels),
+// all of them written.
 void pack_convolution(const Tiling& tiling, const float* weights, int real_in, int real_out, int in_channels,
                       int out_channels, float* packed);
 
-// Floats that `convolve` needs to work in: for the transformed input, and for products.
+// Floats that `convolve` needs to work in, whatever they hold: for the transformed input, and for products.
 std::size_t transformed_size(const Tiling& tiling, int boards, int in_channels);
 std::size_t products_size(const Tiling& tiling, int boards);
 
@@ -66,8 +67,9 @@ void convolve(const Tiling& tiling, const Convolution& convolution, const float*
               float* result, bool compact, int boards, float* transformed, float* products);
 
 // The gradient of the weights, given that of the results of a convolution without relu. First what some boards
-// contribute is added to `sums`, points() * in_channels * out_channels floats; input and gradient are boards as above,
-// the other two are to work in (transformed_size of either's channels). Then the sums give gradient[out][in][3][3].
+// contribute is added to `sums`, points() * in_channels * out_channels floats that begin as zeros; input and gradient
+// are boards as above, the other two are to work in (transformed_size of either's channels). Then the sums give
+// gradient[out][in][3][3].
 void add_weight_gradient(const Tiling& tiling, const float* input, const float* gradient, int in_channels,
                          int out_channels, int boards, float* transformed_input, float* transformed_gradient,
                          float* sums);

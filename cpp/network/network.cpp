@@ -367,8 +367,8 @@ struct Network::Parts {
   void evaluate(const float* planes, int batch, float* policy_out, float* wdl_out) {
     const std::lock_guard lock(mutex);
     const int threads = static_cast<int>(workspaces.size());
-    // Pieces of one size, as many for each thread: a shorter last one would let the others wait. Two for each, if they
-    // do not become too small: somebody else may hold a core for a while.
+    // Pieces of about one size, as many for each thread: a much shorter last one would let the others wait. Two for
+    // each, if they do not become too small: somebody else may hold a core for a while.
     const auto divide = [](int count, int parts) { return (count + parts - 1) / parts; };
     const int pieces = threads * std::max(batch >= 32 * threads ? 2 : 1, divide(batch, threads * max_boards));
     const int step = std::max(1, divide(batch, pieces));

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "games/game.h"
 #include "network/board_convolution.h"
+#include "network/floats.h"
 #include "network/kernels.h"
 
 namespace qizero {
@@ -304,7 +305,8 @@ void gradients_of_convolutions() {
   for (const auto& [height, width] : {std::pair{3, 3}, {6, 7}, {8, 8}, {9, 9}, {10, 13}, {1, 20}})
     for (const int in : {3, multiple, 2 * multiple}) {
       const BoardConvolution convolution{height, width, in, 2 * multiple};
-      const int boards = 60 * 9 / (height * width) + 1;  // more than are computed at once
+      // More than are computed at once, the last ones fewer.
+      const int boards = tiles_at_once / kernels::best_tiling(height, width).tiles() + 5;
       const auto random = [&](int size) {
         std::vector<float> values(static_cast<std::size_t>(size));
         for (float& value : values) value = random_weight(rng);
@@ -315,9 +317,14 @@ void gradients_of_convolutions() {
       const std::vector<float> result_gradient = random(cells * 2 * multiple);
       const PlainGradients plain(convolution, boards, input, weights, result_gradient);
       std::vector<float> result(result_gradient.size()), input_gradient(input.size()), gradient(weights.size());
-      convolution.apply(input.data(), weights.data(), boards, result.data());
-      convolution.apply_gradient(input.data(), weights.data(), result_gradient.data(), boards,
-                                 in % multiple == 0 ? input_gradient.data() : nullptr, gradient.data());
+      const auto compute = [&](const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& g) {
+        convolution.apply(x.data(), w.data(), boards, result.data());
+        convolution.apply_gradient(x.data(), w.data(), g.data(), boards,
+                                   in % multiple == 0 ? input_gradient.data() : nullptr, gradient.data());
+      };
+      const auto bad = [](std::size_t size) { return std::vector<float>(size, std::nanf("")); };
+      compute(bad(input.size()), bad(weights.size()), bad(result.size()));  // nothing of an earlier call remains
+      compute(input, weights, result_gradient);
       const std::string where = std::to_string(height) + "x" + std::to_string(width) + ", " + std::to_string(in);
       check_near(result, plain.result, "result, " + where);
       check_near(gradient, plain.weights, "gradient of the weights, " + where);

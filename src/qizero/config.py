@@ -197,6 +197,7 @@ GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
             "random_plies": 28,
             "prove_nodes": 20_000,
             "prove_from_ply": 24,
+            "c_scale": 0.1,
         },
     },
     "othello": {

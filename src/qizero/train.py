@@ -52,7 +52,6 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(
             [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}],
             lr=config.learning_rate,
-            fused=True,
         )
         self.steps = 0
 
