@@ -38,7 +38,6 @@ SETS = {
 }
 LAST_PLY = 32
 
-
 Scores = dict[int, int]  # of every move of a position, for the mover: > 0 wins, the sooner the higher
 
 

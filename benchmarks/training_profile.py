@@ -5,8 +5,8 @@
 Trains in a temporary directory, without matches beside it, lets the run settle for one minute and samples it for the
 rest. A sample is evaluation if it lies in the network's kernels outside of a learning step, and learning if it lies
 anywhere during one: nothing else is done then but to make the next batch. What no sample of the run accounts for is
-idle, or taken by other processes. Needs Linux's perf, the right to see all processes, and a module that
-was linked without -Wl,-s, with its symbols.
+idle, or taken by other processes. Needs Linux's perf, the right to see all processes, and a module that was linked
+without -Wl,-s, with its symbols.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from qizero.run import Run
 
 SETTLE_SECONDS = 60
 HERTZ = 99
-NETWORK_SYMBOLS = ("kernels::", "onvol", "PaddedBoards", "Network::", "OfData", "OfGradients", "WeightTransform")
+NETWORK_SYMBOLS = ("kernels::", "onvol", "Network::")
 
 
 def kind_of(library: str, symbol: str) -> str:
@@ -76,20 +76,7 @@ def main() -> None:
         run.open()
         steps = note_steps(run)
         # Of all processes: with -p, threads that begin later are missed.
-        record = [
-            "perf",
-            "record",
-            "-q",
-            "-e",
-            "cpu-clock",
-            "-F",
-            str(HERTZ),
-            "-a",
-            "-k",
-            "mono",
-            "-D",
-            str(SETTLE_SECONDS * 1000),
-        ]
+        record = f"perf record -q -e cpu-clock -F {HERTZ} -a -k mono -D {SETTLE_SECONDS * 1000}".split()
         with subprocess.Popen([*record, "-o", str(data), "--", "sleep", str(options.minutes * 60)]) as perf:
             run.train()
         if perf.returncode:

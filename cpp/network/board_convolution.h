@@ -1,6 +1,6 @@
 // 3x3 convolutions of batches of boards and their gradients, for learning. Boards are [height][width][channels] one
-// after the other; beyond their edges everything is zero. One thread, which keeps some memory
-// to work in until it ends; the same numbers give the same bits.
+// after the other; beyond their edges everything is zero. One thread, which keeps some memory to work in until it ends;
+// the same numbers give the same bits.
 #pragma once
 
 namespace qizero {
