@@ -8,7 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "erased/any_alphabeta.h"
+#include "runtime/any_alphabeta.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,5 +1,5 @@
 // The exact solver of Connect 4.
-#include "classical/connect4_solver.h"
+#include "alphabeta/connect4_solver.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -7,7 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "erased/any_game.h"
+#include "runtime/any_game.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

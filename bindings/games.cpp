@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
-#include "erased/any_game.h"
-#include "erased/setup_text.h"
+#include "runtime/any_game.h"
+#include "runtime/setup_text.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -94,7 +94,7 @@ void convolve_boards_gradient(const Boards& input, const Planes& weights, const 
 
 void bind_network(nb::module_& module) {
   using namespace qizero;
-  nb::class_<Network>(module, "NativeNetwork", "The network of qizero.network, evaluated by the C++ core.")
+  nb::class_<Network>(module, "NativeNetwork", "The network of qizero.nets.network, evaluated by the C++ core.")
       .def(
           "__init__",
           [](Network* self, const nb::dict& weights, int threads, int planes, int height, int width, int actions,

@@ -8,7 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "erased/any_search.h"
+#include "runtime/any_search.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -112,7 +112,7 @@ void bind_search(nb::module_& module) {
       .def_prop_ro("cancelled", &CancelToken::cancelled);
 
   auto params = nb::class_<SearchParams>(module, "SearchParams",
-                                         "Every constant of the search; cpp/search/params.h explains each.");
+                                         "Every constant of the search; cpp/mcts/params.h explains each.");
   params.def(
       "__init__",
       [](SearchParams* self, const nb::kwargs& values) {
@@ -150,7 +150,7 @@ void bind_search(nb::module_& module) {
           "def __init__(self, full: SearchParams, fast: SearchParams | None = None, **values: float | bool) -> None"));
   bind_fields<SelfPlayParams>(selfplay_params);
 
-  nb::class_<PoolConfig>(module, "PoolConfig", "Size and threads of a pool; cpp/search/pool.h explains each.")
+  nb::class_<PoolConfig>(module, "PoolConfig", "Size and threads of a pool; cpp/mcts/pool.h explains each.")
       .def(
           "__init__",
           [](PoolConfig* self, int slots, int threads, int leaves_per_tree, int halves, std::int64_t cache_positions,
@@ -195,7 +195,7 @@ void bind_search(nb::module_& module) {
       .def_prop_ro("stop_reason", [](const SearchResult& r) { return std::string(stop_reason_name(r.stop_reason)); })
       .def_ro("tree_bytes", &SearchResult::tree_bytes);
 
-  nb::class_<AnyPool>(module, "Pool", "Many searches at once; cpp/search/pool.h has the contract.")
+  nb::class_<AnyPool>(module, "Pool", "Many searches at once; cpp/mcts/pool.h has the contract.")
       .def_prop_ro("game", &AnyPool::game)
       .def(
           "collect",

@@ -1,4 +1,4 @@
-"""Dependencies of the C++ code point one way: base < games < network < search < classical < selfplay < erased."""
+"""Dependencies of the C++ code point one way: base < games < network < mcts < alphabeta < selfplay < runtime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("base", "games", "network", "search", "classical", "selfplay", "erased", "tests")
+LAYERS = ("base", "games", "network", "mcts", "alphabeta", "selfplay", "runtime", "tests")
 SOURCE_SUFFIXES = {".h", ".cpp", ".in"}
 
 
@@ -30,7 +30,7 @@ def wrong_includes(layer: str, included: list[str], games: set[str]) -> list[str
     above = LAYERS[LAYERS.index(layer) + 1 :]
     wrong = [name for name in included if name.split("/")[0] in above]
     wrong += [name for name in included if name == "Python.h" or name.startswith("nanobind")]
-    if layer in ("base", "network", "search", "selfplay"):
+    if layer in ("base", "network", "mcts", "selfplay"):
         wrong += [name for name in included if name in games]
     return wrong
 
@@ -57,11 +57,11 @@ def test_only_the_bindings_include_nanobind() -> None:
 @pytest.mark.parametrize(
     ("layer", "included"),
     [
-        ("games", "search/tree.h"),
-        ("search", "games/connect4.h"),
-        ("selfplay", "erased/any_game.h"),
+        ("games", "mcts/tree.h"),
+        ("mcts", "games/connect4.h"),
+        ("selfplay", "runtime/any_game.h"),
         ("base", "games/game.h"),
-        ("erased", "nanobind/nanobind.h"),
+        ("runtime", "nanobind/nanobind.h"),
     ],
 )
 def test_the_check_finds_what_is_wrong(layer: str, included: str) -> None:

@@ -1,6 +1,6 @@
-// The network of src/qizero/network.py with its weights folded and packed, for evaluation on this processor. Same
+// The network of src/qizero/nets/network.py with its weights folded and packed, for evaluation on this processor. Same
 // heads, same outputs; a second implementation, so every file is compared with its graph when it is opened
-// (src/qizero/evaluator.py) and in the tests.
+// (src/qizero/nets/evaluator.py) and in the tests.
 #pragma once
 
 #include <functional>

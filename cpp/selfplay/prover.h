@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/alphabeta.h"
+#include "alphabeta/alphabeta.h"
 
 namespace qizero {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "search/pool.h"
+#include "mcts/pool.h"
 #include "selfplay/prover.h"
 #include "selfplay/record.h"
 

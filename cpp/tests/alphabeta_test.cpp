@@ -1,5 +1,5 @@
 // Alpha-beta against plain minimax over the same candidates and evaluation, for every game and every board of it.
-#include "search/alphabeta.h"
+#include "alphabeta/alphabeta.h"
 
 #include <bit>
 #include <cstdio>

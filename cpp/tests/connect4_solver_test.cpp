@@ -1,5 +1,5 @@
 // The Connect 4 solver against plain negamax, late in the game where that is possible.
-#include "classical/connect4_solver.h"
+#include "alphabeta/connect4_solver.h"
 
 #include "check.h"
 

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "check.h"
-#include "erased/setup_text.h"
+#include "runtime/setup_text.h"
 
 namespace qizero {
 namespace {

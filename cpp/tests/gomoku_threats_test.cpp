@@ -1,13 +1,13 @@
 // The Gomoku board and its threat searches, against slow ones that know nothing but the rules.
-#include "classical/gomoku_threats.h"
+#include "alphabeta/gomoku_threats.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <map>
 
+#include "alphabeta/alphabeta.h"
+#include "alphabeta/gomoku.h"
 #include "check.h"
-#include "classical/gomoku.h"
-#include "search/alphabeta.h"
 
 namespace qizero {
 namespace {

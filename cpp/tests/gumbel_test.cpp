@@ -1,5 +1,5 @@
 // The Gumbel root: sequential halving spends exactly its budget, and the improved policy improves.
-#include "search/gumbel.h"
+#include "mcts/gumbel.h"
 
 #include "random_game.h"
 #include "search_driver.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "search/pool.h"
+#include "mcts/pool.h"
 
 namespace qizero {
 

@@ -1,4 +1,4 @@
-// The laws of games/game.h, asked of a state through the erased interface: laws_test.cpp runs them along random games,
+// The laws of games/game.h, asked of a state through the runtime interface: laws_test.cpp runs them along random games,
 // fuzz_test.cpp on whatever its inputs are accepted as.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 #include "base/rng.h"
 #include "check.h"
-#include "erased/any_game.h"
-#include "erased/setup_text.h"
 #include "games/symmetry.h"
+#include "runtime/any_game.h"
+#include "runtime/setup_text.h"
 
 namespace qizero {
 

@@ -2,7 +2,7 @@
 #include "games/liuzhou.h"
 
 #include "check.h"
-#include "erased/setup_text.h"
+#include "runtime/setup_text.h"
 
 namespace qizero {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "erased/any_game.h"
+#include "runtime/any_game.h"
 
 namespace qizero {
 

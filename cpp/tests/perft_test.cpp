@@ -1,6 +1,6 @@
 // Numbers of action sequences from the initial position, against published ones.
 #include "check.h"
-#include "erased/any_game.h"
+#include "runtime/any_game.h"
 
 namespace qizero {
 namespace {

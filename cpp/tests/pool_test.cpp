@@ -1,14 +1,14 @@
 // Many searches at once: the same results for any number of threads, halves and slots; errors, cancellation and
 // abandoned batches leave the pool usable. Clean under ThreadSanitizer.
-#include "search/pool.h"
+#include "mcts/pool.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "games/connect4.h"
 #include "hash_network.h"
+#include "mcts/position_search.h"
 #include "random_game.h"
-#include "search/position_search.h"
 #include "search_driver.h"
 #include "selfplay/selfplay.h"
 

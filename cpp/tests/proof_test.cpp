@@ -1,5 +1,5 @@
 // Solver backup on random trees, in which the side to move follows no pattern.
-#include "search/proof.h"
+#include "mcts/proof.h"
 
 #include "base/rng.h"
 #include "check.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "check.h"
-#include "search/evaluate.h"
-#include "search/search.h"
+#include "mcts/evaluate.h"
+#include "mcts/search.h"
 
 namespace qizero {
 

@@ -1,5 +1,5 @@
 // One search: exact where the game ends, sound for sides that act several times in a row, true to its budget.
-#include "search/search.h"
+#include "mcts/search.h"
 
 #include <thread>
 

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "classical/connect4.h"
-#include "classical/gomoku.h"
-#include "classical/liuzhou.h"
-#include "classical/othello.h"
+#include "alphabeta/connect4.h"
+#include "alphabeta/gomoku.h"
+#include "alphabeta/liuzhou.h"
+#include "alphabeta/othello.h"
+#include "alphabeta/search_board.h"
 #include "games/tictactoe.h"
-#include "search/search_board.h"
 
 namespace qizero {
 

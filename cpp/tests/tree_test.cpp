@@ -1,5 +1,5 @@
 // The tree: priors in 16 bits, the order of edges, memory, compaction.
-#include "search/tree.h"
+#include "mcts/tree.h"
 
 #include <cmath>
 #include <map>

@@ -235,7 +235,7 @@ class CancelToken:
     def cancelled(self) -> bool: ...
 
 class SearchParams:
-    """Every constant of the search; cpp/search/params.h explains each."""
+    """Every constant of the search; cpp/mcts/params.h explains each."""
 
     def __init__(self, **values: float | bool | str) -> None: ...
     @property
@@ -395,7 +395,7 @@ class SelfPlayParams:
     def limit_value_share(self, arg: float, /) -> None: ...
 
 class PoolConfig:
-    """Size and threads of a pool; cpp/search/pool.h explains each."""
+    """Size and threads of a pool; cpp/mcts/pool.h explains each."""
 
     def __init__(
         self,
@@ -461,7 +461,7 @@ class SearchResult:
     def tree_bytes(self) -> int: ...
 
 class Pool:
-    """Many searches at once; cpp/search/pool.h has the contract."""
+    """Many searches at once; cpp/mcts/pool.h has the contract."""
 
     @property
     def game(self) -> Game: ...
@@ -536,7 +536,7 @@ def record_fields(game: Game) -> list[tuple[str, str, tuple[int]]]:
 RECORD_VERSION: int = 1
 
 class NativeNetwork:
-    """The network of qizero.network, evaluated by the C++ core."""
+    """The network of qizero.nets.network, evaluated by the C++ core."""
 
     def __init__(
         self,
