@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qizero
-from qizero.alphabeta import AlphaBetaPlayer
-from qizero.games import Game, State
-from qizero.results import check_result_path, provenance, write_result
+from qizero.base.results import check_result_path, provenance, write_result
+from qizero.games.catalog import Game, State
+from qizero.players.alphabeta import AlphaBetaPlayer
 
 ROOT = Path(__file__).resolve().parents[1]
 SEARCHED: list[tuple[str, str]] = [

@@ -24,9 +24,9 @@ import numpy as np
 from bitbully import BitBully, Board
 
 from qizero import make_player
-from qizero.games import State, load_game
-from qizero.players import Analysis, Player, PolicyPlayer, SearchPlayer
-from qizero.results import provenance, write_result
+from qizero.base.results import provenance, write_result
+from qizero.games.catalog import State, load_game
+from qizero.players.specs import Analysis, Player, PolicyPlayer, SearchPlayer
 
 SETS = {
     "Test_L3_R1": "End-Easy",

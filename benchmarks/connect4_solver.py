@@ -22,8 +22,8 @@ import bitbully
 import qizero
 from qizero import State
 from qizero._core import Connect4Solver
-from qizero.perfect import connect4_book
-from qizero.results import provenance, write_result
+from qizero.base.results import provenance, write_result
+from qizero.players.perfect import connect4_book
 
 GAME = qizero.load_game("connect4")
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import qizero
-from qizero.results import provenance, write_result
+from qizero.base.results import provenance, write_result
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from gomocup_fuzz import fuzzed_lines

@@ -19,9 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import qizero
-from qizero.arena import GameRecord, play_match
-from qizero.players import make_player
-from qizero.results import check_result_path, provenance, write_result
+from qizero.base.results import check_result_path, provenance, write_result
+from qizero.players.specs import make_player
+from qizero.strength.match import GameRecord, play_match
 
 ROOT = Path(__file__).resolve().parents[1]
 

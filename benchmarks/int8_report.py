@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from qizero.arena import play_match
-from qizero.evaluator import make_evaluator
-from qizero.games import Game, State, load_game
-from qizero.players import make_player, shipped_net
-from qizero.results import provenance, write_result
+from qizero.base.results import provenance, write_result
+from qizero.games.catalog import Game, State, load_game
+from qizero.nets.evaluator import make_evaluator
+from qizero.players.specs import make_player, shipped_net
+from qizero.strength.match import play_match
 
 
 def sample_positions(game: Game, count: int, seed: int) -> list[State]:

@@ -22,11 +22,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from qizero.checkpoint import Checkpoint, list_checkpoints, load_checkpoint
-from qizero.config import load_config
-from qizero.events import Events
-from qizero.results import provenance, write_result
-from qizero.run import Run
+from qizero.base.events import Events
+from qizero.base.results import provenance, write_result
+from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_checkpoint
+from qizero.training.config import load_config
+from qizero.training.run import Run
 
 SETTINGS = (
     "run.network=8x1",

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from qizero import board_convolution
-from qizero.architecture import NetworkConfig
-from qizero.config import TrainingConfig
-from qizero.games import load_game
-from qizero.network import Network
-from qizero.replay import Batch
-from qizero.results import available_cores, check_result_path, provenance, write_result
-from qizero.train import Trainer
+from qizero.base.results import available_cores, check_result_path, provenance, write_result
+from qizero.games.catalog import load_game
+from qizero.nets import board_convolution
+from qizero.nets.architecture import NetworkConfig
+from qizero.nets.network import Network
+from qizero.training.config import TrainingConfig
+from qizero.training.learner import Trainer
+from qizero.training.replay import Batch
 
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = ("connect4", "othello", "liuzhou", "gomoku(size=9)", "gomoku")

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from liuzhou_reference import BLACK, Action, LiuzhouReference, action_number
 
-from qizero.architecture import NetworkConfig
-from qizero.games import State, load_game
-from qizero.network import Network
-from qizero.results import provenance, write_result
+from qizero.base.results import provenance, write_result
+from qizero.games.catalog import State, load_game
+from qizero.nets.architecture import NetworkConfig
+from qizero.nets.network import Network
 
 C_PUCT = 1.25
 

@@ -27,9 +27,9 @@ from typing import Any
 import httpx
 import uvicorn
 
-from qizero.games import list_games
-from qizero.players import CancelToken, make_player
-from qizero.results import available_cores, check_result_path, provenance, write_result
+from qizero.base.results import available_cores, check_result_path, provenance, write_result
+from qizero.games.catalog import list_games
+from qizero.players.specs import CancelToken, make_player
 from qizero.server.app import Limits, ServerParts, create_app
 from qizero.server.launch import free_port, settle_process, uvicorn_config
 from qizero.server.opponents import OpponentRow, Opponents

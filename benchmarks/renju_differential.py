@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 import qizero
-from qizero.results import check_result_path, provenance, write_result
+from qizero.base.results import check_result_path, provenance, write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -13,9 +13,9 @@ import json
 import shutil
 from pathlib import Path
 
-from qizero.files import write_atomically
-from qizero.games import load_game
-from qizero.levels import net_path
+from qizero.base.files import write_atomically
+from qizero.games.catalog import load_game
+from qizero.players.levels import net_path
 from qizero.server.growth import MODELS, STAGES, StageLine, StagesFile, growth_of_run, minutes_by_cycle
 
 DOCS = Path(__file__).parent.parent / "docs" / "learning"

@@ -21,10 +21,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from qizero.config import load_config
-from qizero.events import Events
-from qizero.results import provenance, write_result
-from qizero.run import Run
+from qizero.base.events import Events
+from qizero.base.results import provenance, write_result
+from qizero.training.config import load_config
+from qizero.training.run import Run
 
 SETTLE_SECONDS = 60
 HERTZ = 99

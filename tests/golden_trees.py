@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from qizero import Game, State, load_game
-from qizero.evaluator import HashEvaluator
-from qizero.search import PoolConfig, SearchParams, SearchResult, make_search, search_states
+from qizero.nets.evaluator import HashEvaluator
+from qizero.players.driver import PoolConfig, SearchParams, SearchResult, make_search, search_states
 
 GOLDEN_FILE = Path(__file__).parent / "data" / "golden_trees.json"
 SIGNATURE_FILE = Path(__file__).parent / "search_signature.txt"

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 import qizero
-from qizero.games import GameRow, list_games
+from qizero.games.catalog import GameRow, list_games
 
 # Options that a random game is short under, and that between them reach every rule.
 MORE_OPTIONS: dict[str, list[dict[str, int | str]]] = {

@@ -12,9 +12,9 @@ from cancelling import run_cancelled
 
 import qizero
 from qizero import Game, State
-from qizero.alphabeta import AlphaBetaPlayer
-from qizero.analysis import Analysis
-from qizero.perfect import PerfectConnect4, perfect_player
+from qizero.players.alphabeta import AlphaBetaPlayer
+from qizero.players.analysis import Analysis
+from qizero.players.perfect import PerfectConnect4, perfect_player
 
 GAMES = [row.id for row in qizero.list_games()]
 

@@ -8,9 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from qizero.arena import GameRecord, Sprt, elo_interval, elo_of_score, play_match, random_opening, rate, score_of_elo
-from qizero.games import State, list_games, load_game
-from qizero.players import Player, RandomPlayer, make_player
+from qizero.games.catalog import State, list_games, load_game
+from qizero.players.specs import Player, RandomPlayer, make_player
+from qizero.strength.match import (
+    GameRecord,
+    Sprt,
+    elo_interval,
+    elo_of_score,
+    play_match,
+    random_opening,
+    rate,
+    score_of_elo,
+)
 
 
 class FirstAction(RandomPlayer):

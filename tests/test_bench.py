@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from qizero.bench import bench_env, bench_rollout
-from qizero.games import InvalidInputError, load_game
+from qizero.bench.games import bench_env, bench_rollout
+from qizero.games.catalog import InvalidInputError, load_game
 
 
 @pytest.mark.parametrize("threads", [1, 2])

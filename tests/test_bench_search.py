@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from qizero.architecture import NetworkConfig
-from qizero.bench_search import bench_evaluator, bench_search, bench_selfplay, bottleneck
-from qizero.cli import main
-from qizero.games import InvalidInputError, load_game
-from qizero.peers import PEER_PYTHON
+from qizero.bench.peers import PEER_PYTHON
+from qizero.bench.search import bench_evaluator, bench_search, bench_selfplay, bottleneck
+from qizero.cli.main import main
+from qizero.games.catalog import InvalidInputError, load_game
+from qizero.nets.architecture import NetworkConfig
 
 SMALL = NetworkConfig(channels=4, blocks=1)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import qizero
-from qizero.cli import main
+from qizero.cli.main import main
 
 Output = pytest.CaptureFixture[str]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qizero.config import ConfigError, config_from_json, load_config
-from qizero.games import list_games
+from qizero.games.catalog import list_games
+from qizero.training.config import ConfigError, config_from_json, load_config
 
 
 @pytest.mark.parametrize("row", list_games(), ids=lambda row: row.id)

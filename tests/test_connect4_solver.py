@@ -15,7 +15,7 @@ import pytest
 import qizero
 from qizero import State
 from qizero._core import CancelToken, Connect4Book, Connect4Solver, connect4_distance
-from qizero.perfect import PerfectConnect4, connect4_book
+from qizero.players.perfect import PerfectConnect4, connect4_book
 
 GAME = qizero.load_game("connect4")
 

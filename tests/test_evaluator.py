@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import qizero
-from qizero import evaluator as evaluator_module
-from qizero import onnx_file, runtimes
-from qizero.architecture import METADATA_KEY, NetworkConfig
-from qizero.evaluator import (
+from qizero.nets import backends, onnx_file
+from qizero.nets import evaluator as evaluator_module
+from qizero.nets.architecture import METADATA_KEY, NetworkConfig
+from qizero.nets.evaluator import (
     BACKENDS,
     BackendError,
     BoardEvaluator,
@@ -34,8 +34,8 @@ from qizero.evaluator import (
     make_evaluator,
     measure_throughput,
 )
-from qizero.network import Network, export_onnx
-from qizero.quantization import random_positions
+from qizero.nets.network import Network, export_onnx
+from qizero.nets.quantization import random_positions
 
 CONNECT4 = qizero.load_game("connect4")
 EXACT_BACKENDS = [
@@ -303,7 +303,7 @@ def test_a_foreign_network_sees_boards_in_its_own_encoding(tmp_path: Path) -> No
     batch = np.stack(planes)
     check_contract(evaluator, np.concatenate([batch, batch]), 7)
     inner = OnnxRuntimeEvaluator(
-        runtimes.GameNetwork.fit(onnx_file.read_onnx_file(path), CONNECT4, (3, 6, 7)), threads=1
+        backends.GameNetwork.fit(onnx_file.read_onnx_file(path), CONNECT4, (3, 6, 7)), threads=1
     )
     expected = inner.evaluate(three_planes(np.stack(boards)))
     for got, wanted in zip(evaluator.evaluate(batch), expected, strict=True):

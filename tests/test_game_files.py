@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from random_states import SPECS, Walk
 
 import qizero
-from qizero.cli import main
-from qizero.game_files import FORMATS, Format, GameFileError, read_file_or_moves, read_game, start_of, write_game
+from qizero.cli.main import main
+from qizero.games.game_files import FORMATS, Format, GameFileError, read_file_or_moves, read_game, start_of, write_game
 
 DAY = date(2026, 1, 2)
 walks = st.builds(Walk, st.integers(0, 2**32 - 1), st.integers(0, 400))

@@ -14,9 +14,9 @@ import pytest
 from gomocup_fuzz import fuzzed_lines
 
 import qizero
-from qizero import swap2
-from qizero.analysis import unsearched_analysis
-from qizero.gomocup import DEFAULT_TURN_MS, Brain, Limits, Stops
+from qizero.games import swap2
+from qizero.play.gomocup import DEFAULT_TURN_MS, Brain, Limits, Stops
+from qizero.players.analysis import unsearched_analysis
 
 SOURCE = str(Path(qizero.__file__).parent.parent)
 MOVE = re.compile(r"^\d+,\d+$")
@@ -349,7 +349,7 @@ class Process:
     """A brain as managers start it."""
 
     def __init__(self, *arguments: str) -> None:
-        code = "from qizero.gomocup import main; raise SystemExit(main())"
+        code = "from qizero.play.gomocup import main; raise SystemExit(main())"
         command = [sys.executable, "-c", code] if not arguments else [sys.executable, "-m", "qizero", *arguments]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": SOURCE, "PATH": ""}, text=True

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import qizero
-from qizero import gomocup_engine
-from qizero.arena import play_match
-from qizero.cli import main
-from qizero.gomocup_engine import EngineError
+from qizero.cli.main import main
+from qizero.players import gomocup_engine
+from qizero.players.gomocup_engine import EngineError
+from qizero.strength.match import play_match
 
 ENGINE = f"{sys.executable} {Path(__file__).parent / 'engines' / 'misbehaving_engine.py'}"
 GAME = qizero.load_game("gomoku")

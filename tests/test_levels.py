@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from random_states import Walk
 
 import qizero
-from qizero import levels as levels_module
-from qizero.analysis import unsearched_analysis
-from qizero.cli import main
-from qizero.level_player import LevelPlayer, good_actions, wins_after, wins_at_once
-from qizero.levels import (
+from qizero.cli.main import main
+from qizero.players import levels as levels_module
+from qizero.players.analysis import unsearched_analysis
+from qizero.players.level_player import LevelPlayer, good_actions, wins_after, wins_at_once
+from qizero.players.levels import (
     ANY_GAME,
     LEVELS,
     TITLES,

@@ -13,10 +13,10 @@ from torch import nn
 
 import qizero
 from qizero._core import NativeNetwork
-from qizero.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
-from qizero.board_convolution import core_can
-from qizero.evaluator import make_evaluator
-from qizero.network import (
+from qizero.nets.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind, policy_kind
+from qizero.nets.board_convolution import core_can
+from qizero.nets.evaluator import make_evaluator
+from qizero.nets.network import (
     OFF_BOARD_LOGIT,
     ExportError,
     Network,
@@ -25,7 +25,7 @@ from qizero.network import (
     fold_batch_norm,
     load_onnx,
 )
-from qizero.onnx_file import ModelFileError, read_onnx_file
+from qizero.nets.onnx_file import ModelFileError, read_onnx_file
 
 TINY = NetworkConfig(channels=8, blocks=2, head_channels=6, value_hidden=10)
 GAMES = [row.id for row in qizero.list_games()]
@@ -270,7 +270,7 @@ def test_the_core_learns_what_torch_learns(name: str, monkeypatch: pytest.Monkey
     planes = torch.rand(19, *game.observation_shape)
     gradients = {}
     for who in ("core", "torch"):
-        monkeypatch.setattr("qizero.board_convolution.core_can", lambda *_, who=who: who == "core")
+        monkeypatch.setattr("qizero.nets.board_convolution.core_can", lambda *_, who=who: who == "core")
         network.zero_grad()
         output = network(planes)
         (output.policy.square().mean() + output.wdl[:, 0].mean() + output.moves_left.mean()).backward()

@@ -15,9 +15,9 @@ from golden_trees import positions
 from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game, make_player
-from qizero.evaluator import EvaluationError, HashEvaluator, ModelFileError
-from qizero.players import Analysis, CancelToken, Player, PlayerSpecError, PolicyPlayer, SearchPlayer
-from qizero.search import SearchParams
+from qizero.nets.evaluator import EvaluationError, HashEvaluator, ModelFileError
+from qizero.players.driver import SearchParams
+from qizero.players.specs import Analysis, CancelToken, Player, PlayerSpecError, PolicyPlayer, SearchPlayer
 
 Floats = NDArray[np.float32]
 NAMES = ["tictactoe", "connect4", "othello", "gomoku(size=9)", "liuzhou"]
@@ -142,7 +142,7 @@ def test_an_analysis_limited_by_time_goes_on_from_where_it_was(monkeypatch: pyte
     state = game.new_initial_state()
     first, again = player.analyze(state), player.analyze(state)
     assert again.visits.sum() > first.visits.sum()
-    monkeypatch.setattr("qizero.players.KEPT_TREE_BYTES", 0)
+    monkeypatch.setattr("qizero.players.specs.KEPT_TREE_BYTES", 0)
     player.analyze(state)
     assert player.analyze(state).visits.tolist() == first.visits.tolist(), "a large tree is not kept"
 
@@ -256,8 +256,8 @@ def test_a_missing_or_wrong_net(tmp_path: Path) -> None:
 
 def test_players_on_a_network(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from qizero.architecture import NetworkConfig
-    from qizero.network import Network, export_onnx
+    from qizero.nets.architecture import NetworkConfig
+    from qizero.nets.network import Network, export_onnx
 
     game, other = load_game("connect4"), load_game("tictactoe")
     path = tmp_path / "small.onnx"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import qizero
-from qizero.games import list_games
+from qizero.games.catalog import list_games
 
 FOLDER = Path(__file__).resolve().parent / "playthroughs"
 # Small enough to be read, large enough to meet the rules.

@@ -6,7 +6,7 @@ import re
 
 from readme_tree import README, ROOT, first_words, source_files, with_tree
 
-from qizero.games import list_games
+from qizero.games.catalog import list_games
 
 TEXT = README.read_text(encoding="utf-8")
 CHINESE = README.with_name("README.zh-CN.md").read_text(encoding="utf-8")

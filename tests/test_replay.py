@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from qizero._core import PoolConfig, SearchParams, SelfPlayParams, new_selfplay
-from qizero.evaluator import HashEvaluator
-from qizero.games import Game, load_game
-from qizero.replay import ChunkError, RowDecoder, Window, read_chunk, row_dtype, write_chunk
+from qizero.games.catalog import Game, load_game
+from qizero.nets.evaluator import HashEvaluator
+from qizero.training.replay import ChunkError, RowDecoder, Window, read_chunk, row_dtype, write_chunk
 
 GAMES = ["tictactoe", "connect4", "othello", "gomoku(size=7)", "gomoku(size=6,rule=renju)", "liuzhou(max_steps=60)"]
 

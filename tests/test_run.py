@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 
-from qizero.arena import play_match
-from qizero.checkpoint import (
+from qizero.base.events import Events
+from qizero.cli.main import main
+from qizero.games.catalog import Game, load_game
+from qizero.players.specs import make_player
+from qizero.strength.match import play_match
+from qizero.training.checkpoint import (
     Checkpoint,
     CheckpointError,
     list_checkpoints,
@@ -24,13 +28,9 @@ from qizero.checkpoint import (
     load_newest,
     save_checkpoint,
 )
-from qizero.cli import main
-from qizero.config import SelfPlayConfig, TrainConfig, load_config
-from qizero.events import Events
-from qizero.games import Game, load_game
-from qizero.players import make_player
-from qizero.run import Run, RunError
-from qizero.selfplay import CycleResult, play_cycle
+from qizero.training.config import SelfPlayConfig, TrainConfig, load_config
+from qizero.training.run import Run, RunError
+from qizero.training.selfplay import CycleResult, play_cycle
 
 torch = pytest.importorskip("torch")
 
@@ -117,7 +117,7 @@ def test_a_variant_has_slots_and_rows_in_proportion_to_its_share(
         rows.append(len(result.rows))
         return result
 
-    monkeypatch.setattr("qizero.run.play_cycle", play_and_note)
+    monkeypatch.setattr("qizero.training.run.play_cycle", play_and_note)
     variants = ("gomoku(size=6)", "gomoku(size=7)")
     settings = [*SMALL, "run.cycles=2", f"run.variants={list(variants)}", "run.shares=[3, 1]"]
     _, seen = run_cycles(tmp_path, load_config("gomoku", None, settings))
@@ -155,8 +155,8 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: P
     cycles, kills = 4, 6
     run_cycles(tmp_path / "whole", small_config(cycles))
     script = (
-        "import sys; from pathlib import Path; from qizero.config import load_config; "
-        "from qizero.events import Events; from qizero.run import Run; "
+        "import sys; from pathlib import Path; from qizero.training.config import load_config; "
+        "from qizero.base.events import Events; from qizero.training.run import Run; "
         "run = Run(Path(sys.argv[1]), load_config('tictactoe', None, sys.argv[2:]), Events()); "
         "run.open(); run.train()"
     )

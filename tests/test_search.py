@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from tactics import KINDS, Tactic, after, good_actions, load_tactics
 
 from qizero import Game, State, load_game, make_player
-from qizero.arena import play_match
-from qizero.evaluator import HashEvaluator
-from qizero.games import list_games
-from qizero.search import PoolConfig, SearchParams, SearchResult, make_search, search_states
+from qizero.games.catalog import list_games
+from qizero.nets.evaluator import HashEvaluator
+from qizero.players.driver import PoolConfig, SearchParams, SearchResult, make_search, search_states
+from qizero.strength.match import play_match
 
 Floats = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ import golden_trees
 import pytest
 
 from qizero import load_game
-from qizero.search import PoolConfig
+from qizero.players.driver import PoolConfig
 
 COMMAND = "python tests/golden_trees.py writes it anew, if the search is meant to do something else now"
 

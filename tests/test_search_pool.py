@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game
 from qizero._core import SelfPlayParams, new_selfplay
-from qizero.evaluator import HashEvaluator
-from qizero.search import (
+from qizero.nets.evaluator import HashEvaluator
+from qizero.players.driver import (
     CancelToken,
     PoolConfig,
     PositionSearch,

@@ -8,9 +8,9 @@ import pytest
 
 import qizero
 from qizero import load_game, make_player
-from qizero.arena import play_match
-from qizero.games import State
-from qizero.players import Player
+from qizero.games.catalog import State
+from qizero.players.specs import Player
+from qizero.strength.match import play_match
 
 MODELS = Path(qizero.__file__).parent / "models"
 NETS = sorted(MODELS.glob("*.onnx"))

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from qizero.board_drawing import COLOURED, PLAIN, draw_board
-from qizero.games import list_games, load_game
-from qizero.terminal import TerminalGame
+from qizero.games.catalog import list_games, load_game
+from qizero.play.board_drawing import COLOURED, PLAIN, draw_board
+from qizero.play.terminal import TerminalGame
 
 GAMES = [row.id for row in list_games()]
 
@@ -73,7 +73,7 @@ def test_same_seed_same_game() -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_computer_plays_every_game_to_its_end(name: str, terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qizero.terminal.WATCH_SECONDS", 0)
+    monkeypatch.setattr("qizero.play.terminal.WATCH_SECONDS", 0)
     out = session(name, "hint\nquit", ("random", "random"), terminal=terminal)
     assert "has won" in out or "draw" in out
     assert "no move is legal" in out

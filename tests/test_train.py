@@ -7,12 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qizero.architecture import NetworkConfig  # noqa: E402
-from qizero.config import TrainingConfig  # noqa: E402
-from qizero.games import load_game  # noqa: E402
-from qizero.network import Network  # noqa: E402
-from qizero.replay import Batch  # noqa: E402
-from qizero.train import Trainer  # noqa: E402
+from qizero.games.catalog import load_game  # noqa: E402
+from qizero.nets.architecture import NetworkConfig  # noqa: E402
+from qizero.nets.network import Network  # noqa: E402
+from qizero.training.config import TrainingConfig  # noqa: E402
+from qizero.training.learner import Trainer  # noqa: E402
+from qizero.training.replay import Batch  # noqa: E402
 
 GAME = load_game("connect4")
 ROWS = 24

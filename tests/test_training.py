@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qizero.cli import main
+from qizero.cli.main import main
 
 pytest.importorskip("torch")
 

@@ -1,8 +1,8 @@
 """qizero trains a board-game AI from zero by self-play, and lets you play it and study with it."""
 
-from qizero.games import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
-from qizero.players import Analysis, CancelToken, Player, PlayerSpecError, make_player
-from qizero.version import __version__
+from qizero.base.version import __version__
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
+from qizero.players.specs import Analysis, CancelToken, Player, PlayerSpecError, make_player
 
 __all__ = [
     "Analysis",

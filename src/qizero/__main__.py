@@ -2,7 +2,7 @@
 
 import sys
 
-from qizero.cli import main
+from qizero.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from qizero.games import Game, State
-from qizero.players import CancelToken, make_player
+from qizero.games.catalog import Game, State
+from qizero.players.specs import CancelToken, make_player
 from qizero.server.app import Limits, ServerParts
 from qizero.server.opponents import OpponentRow, Opponents
 from qizero.server.tables import Pace

@@ -20,7 +20,8 @@ from websockets.exceptions import InvalidStatus
 
 import qizero
 from qizero._core import Connect4Solver
-from qizero.perfect import connect4_book
+from qizero.games.catalog import GameRow
+from qizero.players.perfect import connect4_book
 from qizero.server import launch
 from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
 from qizero.server.opponents import Opponents, opponent_rows
@@ -34,7 +35,7 @@ def is_state(message: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
-def test_a_whole_game_of_every_kind(server: RunningServer, row: qizero.games.GameRow) -> None:
+def test_a_whole_game_of_every_kind(server: RunningServer, row: GameRow) -> None:
     client = server.client()
     rng = random.Random(3)
     client.new(row.id)
@@ -257,7 +258,7 @@ def test_trying_another_move_begins_a_game_of_its_own(server: RunningServer) -> 
 
 @pytest.mark.parametrize("form", ["sgf", "moves", "state"])
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
-def test_files_round_trip(server: RunningServer, row: qizero.games.GameRow, form: str) -> None:
+def test_files_round_trip(server: RunningServer, row: GameRow, form: str) -> None:
     rng = random.Random(5)
     game = qizero.load_game(row.id)
     state = game.new_initial_state()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import qizero
-from qizero.cli import main
-from qizero.games import InvalidInputError
+from qizero.cli.main import main
+from qizero.games.catalog import GameRow, InvalidInputError
 from qizero.server.growth import MODELS, growth_of_run, growth_rows, minutes_text, shipped_growth
 from qizero.server.opponents import Opponents
 
@@ -106,7 +106,7 @@ def test_what_is_no_run_is_refused_before_anything_is_served(
 
 
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
-def test_what_is_shipped_can_be_played(row: qizero.games.GameRow) -> None:
+def test_what_is_shipped_can_be_played(row: GameRow) -> None:
     game = qizero.load_game(row.id)
     rows = growth_rows(game)
     assert set(Opponents(qizero.make_player, lambda game: rows).of(game)) == {each.id for each in rows}

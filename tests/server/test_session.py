@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import qizero
+from qizero.games.catalog import GameRow
 from qizero.server.journal import Journal
 from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Result
 from server.plain_model import PlainModel
@@ -335,7 +336,7 @@ TestSessionMachine.settings = settings(max_examples=60, stateful_step_count=40, 
 
 
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
-def test_undo_and_redo_through_random_games_of_every_kind(row: qizero.games.GameRow) -> None:
+def test_undo_and_redo_through_random_games_of_every_kind(row: GameRow) -> None:
     rng = random.Random(7)
     game = GameInPlay.new(ID, qizero.load_game(row.id), (HUMAN, HUMAN))
     boards = [game.state_at()]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import qizero
+from qizero.games.catalog import GameRow
 from qizero.server import typescript, views
 
 WEB = Path(__file__).resolve().parents[2] / "web"
@@ -81,7 +82,7 @@ def test_every_reason_has_chinese_words(spec: str) -> None:
 
 
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
-def test_the_board_can_show_every_action(row: qizero.games.GameRow) -> None:
+def test_the_board_can_show_every_action(row: GameRow) -> None:
     """Legal actions have their cells on the board, no two the same, and a move ends where the stone then stands."""
     rng = random.Random(2)
     for _ in range(10):

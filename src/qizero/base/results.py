@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from qizero.files import write_atomically
-from qizero.version import __version__
+from qizero.base.files import write_atomically
+from qizero.base.version import __version__
 
 __all__ = ["STDOUT", "available_cores", "check_result_path", "provenance", "write_result"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from qizero.games import Game, InvalidInputError
-from qizero.peers import PEERS, open_spiel_rollouts
+from qizero.bench.peers import PEERS, open_spiel_rollouts
+from qizero.games.catalog import Game, InvalidInputError
 
 __all__ = ["EnvSpeed", "PeerSpeed", "RolloutSpeed", "bench_env", "bench_rollout", "check_peers"]
 

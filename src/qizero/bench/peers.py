@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from qizero.games import Game, InvalidInputError
+from qizero.games.catalog import Game, InvalidInputError
 
 __all__ = ["PEERS", "PEER_PYTHON", "MctxPeer", "OpenSpielSearch", "open_spiel_rollouts"]
 
@@ -76,7 +76,7 @@ class MctxPeer:
     """benchmarks/mctx_peer.py in a process of its own, with the interpreter of the peers' environment."""
 
     def __init__(self, game: Game, work: list[str], threads: int, python: str | None) -> None:
-        script = Path(__file__).parents[2] / "benchmarks" / "mctx_peer.py"
+        script = Path(__file__).parents[3] / "benchmarks" / "mctx_peer.py"
         python = python or os.environ.get(PEER_PYTHON)
         if python is None or not script.exists():
             raise InvalidInputError(

@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from qizero._core import SelfPlay, SelfPlayParams, new_selfplay
-from qizero.architecture import NetworkConfig
-from qizero.evaluator import Evaluator, make_evaluator, measure_throughput
-from qizero.games import Game, InvalidInputError
-from qizero.peers import MctxPeer, OpenSpielSearch
-from qizero.search import PoolConfig, SearchParams, make_search
+from qizero.bench.peers import MctxPeer, OpenSpielSearch
+from qizero.games.catalog import Game, InvalidInputError
+from qizero.nets.architecture import NetworkConfig
+from qizero.nets.evaluator import Evaluator, make_evaluator, measure_throughput
+from qizero.players.driver import PoolConfig, SearchParams, make_search
 
 __all__ = [
     "EvaluatorSpeed",
@@ -342,7 +342,7 @@ def bench_evaluator(
 def untrained_net(game: Game, network: NetworkConfig, directory: Path) -> Path:
     """A file with a network of that size; its weights do not matter for speed."""
     try:
-        from qizero.network import Network, export_onnx
+        from qizero.nets.network import Network, export_onnx
     except ImportError as error:
         raise InvalidInputError(
             "an untrained network needs torch: pip install 'qizero[train]', or --net FILE"

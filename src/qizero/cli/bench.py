@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qizero import results
-from qizero.architecture import NetworkConfig
-from qizero.bench import bench_env, bench_rollout
-from qizero.bench_search import bench_evaluator, bench_search, bench_selfplay
-from qizero.cli_options import GameOption, JsonOption, SecondsOption, SeedOption, ThreadsOption, check_json, number
-from qizero.console import make_console, show_env, show_evaluator, show_rollout, show_search, show_selfplay
-from qizero.evaluator import BACKENDS
-from qizero.games import Game, list_games, load_game
-from qizero.peers import PEER_PYTHON
+from qizero.base import results
+from qizero.base.console import make_console
+from qizero.bench.games import bench_env, bench_rollout
+from qizero.bench.peers import PEER_PYTHON
+from qizero.bench.search import bench_evaluator, bench_search, bench_selfplay
+from qizero.cli.options import GameOption, JsonOption, SecondsOption, SeedOption, ThreadsOption, check_json, number
+from qizero.cli.tables import show_env, show_evaluator, show_rollout, show_search, show_selfplay
+from qizero.games.catalog import Game, list_games, load_game
+from qizero.nets.architecture import NetworkConfig
+from qizero.nets.evaluator import BACKENDS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

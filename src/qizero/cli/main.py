@@ -12,31 +12,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qizero import results
-from qizero.arena import MatchResult, Sprt, play_match
-from qizero.bench_cli import bench
-from qizero.cli_options import SEED, JsonOption, SeedOption, check_json, number
-from qizero.config import ConfigError, load_config
-from qizero.console import (
-    make_console,
+from qizero.base import results
+from qizero.base.console import make_console, show_error
+from qizero.base.version import __version__
+from qizero.cli.bench import bench
+from qizero.cli.options import SEED, JsonOption, SeedOption, check_json, number
+from qizero.cli.tables import (
     show_analysis,
-    show_error,
     show_games,
     show_match,
     show_ratings,
 )
-from qizero.evaluator import BackendError, EvaluationError, ModelFileError
-from qizero.game_files import read_file_or_moves
-from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
-from qizero.gomocup_engine import EngineError
-from qizero.ladder import play_ladder
-from qizero.levels import definition_of, levels_of
-from qizero.players import PlayerSpecError, make_player
-from qizero.terminal import COMPUTER, HUMAN, play_in_terminal
-from qizero.version import __version__
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, list_games, load_game
+from qizero.games.game_files import read_file_or_moves
+from qizero.nets.evaluator import BackendError, EvaluationError, ModelFileError
+from qizero.play.terminal import COMPUTER, HUMAN, play_in_terminal
+from qizero.players.gomocup_engine import EngineError
+from qizero.players.levels import definition_of, levels_of
+from qizero.players.specs import PlayerSpecError, make_player
+from qizero.strength.ladder import play_ladder
+from qizero.strength.match import MatchResult, Sprt, play_match
+from qizero.training.config import ConfigError, load_config
 
 if TYPE_CHECKING:
-    from qizero.run import Run
+    from qizero.training.run import Run
 
 __all__ = ["main"]
 
@@ -157,11 +156,11 @@ def train(
 ) -> None:
     """Train a network from zero by self-play. The same command again resumes."""
     _need("torch", "training")
-    from qizero.checkpoint import CheckpointError
-    from qizero.events import Events
-    from qizero.run import RunError
-    from qizero.train_display import TrainDisplay
-    from qizero.training import train as run_training
+    from qizero.base.events import Events
+    from qizero.cli.train_display import TrainDisplay
+    from qizero.training.checkpoint import CheckpointError
+    from qizero.training.command import train as run_training
+    from qizero.training.run import RunError
 
     chosen = list(settings or [])
     chosen += [f"run.minutes={minutes}"] if minutes is not None else []
@@ -249,7 +248,7 @@ def ladder(
         show_match(console, str(chosen), stronger, weaker, result)
 
     if run is not None:
-        from qizero.rating import ratings_of_run
+        from qizero.training.rating import ratings_of_run
 
         ratings = ratings_of_run(run)
         if not ratings:
@@ -319,7 +318,7 @@ def gomocup(
     seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Of the player's random choices.")] = None,
 ) -> None:
     """Play Gomoku for a manager of the Gomocup protocol, on standard input and output."""
-    from qizero.gomocup import run_brain
+    from qizero.play.gomocup import run_brain
 
     run_brain(player, seed)
 
@@ -333,7 +332,7 @@ def export(
     ] = "current",
 ) -> None:
     """Write a run's network as an ONNX file for others."""
-    from qizero.files import write_atomically
+    from qizero.base.files import write_atomically
 
     source = run / "nets" / f"{net}.onnx"
     if not source.exists():

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qizero import results
+from qizero.base import results
 
 __all__ = ["SEED", "GameOption", "JsonOption", "SecondsOption", "SeedOption", "ThreadsOption", "check_json", "number"]
 

@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from qizero.arena import MatchResult, Rating
-from qizero.bench import EnvSpeed, RolloutSpeed
-from qizero.bench_search import EvaluatorSpeed, PeerSims, SearchSpeed, SelfPlaySpeed
-from qizero.games import GameRow, OptionRow, State
-from qizero.players import Analysis
+from qizero.bench.games import EnvSpeed, RolloutSpeed
+from qizero.bench.search import EvaluatorSpeed, PeerSims, SearchSpeed, SelfPlaySpeed
+from qizero.games.catalog import GameRow, State, option_text
+from qizero.players.specs import Analysis
+from qizero.strength.match import MatchResult, Rating
 
 __all__ = [
-    "make_console",
     "show_analysis",
     "show_env",
-    "show_error",
     "show_evaluator",
     "show_games",
     "show_match",
@@ -30,22 +27,6 @@ __all__ = [
     "show_selfplay",
 ]
 
-_PIPE_WIDTH = 200  # lines in a file or a pipe are not folded to a screen
-
-
-def make_console(*, stderr: bool = False) -> Console:
-    """The console on standard output, or on standard error when that must hold a result and nothing else."""
-    console = Console(stderr=stderr, highlight=False)
-    if not console.is_terminal:
-        console = Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
-    return console
-
-
-def show_error(message: str) -> None:
-    """One line on standard error."""
-    line = " ".join(message.split())
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("qizero: ", "bold red"), line))
-
 
 def show_games(console: Console, games: Sequence[GameRow]) -> None:
     """The catalog."""
@@ -54,16 +35,6 @@ def show_games(console: Console, games: Sequence[GameRow]) -> None:
         table.add_row(game.id, game.title, game.title_zh, "\n".join(map(option_text, game.options)) or "–")
     console.print(table)
     console.print("Play one with: qizero play GAME, options in parentheses, such as 'gomoku(size=9,rule=renju)'")
-
-
-def option_text(option: OptionRow) -> str:
-    """An option with what it may be and what it is if nothing is said.
-
-    >>> option_text(OptionRow("size", default=15, min=6, max=20, choices=()))
-    'size: 6 to 20, default 15'
-    """
-    allowed = ", ".join(option.choices) if option.choices else f"{option.min} to {option.max}"
-    return f"{option.name}: {allowed}, default {option.default}"
 
 
 def show_env(console: Console, speeds: Sequence[EnvSpeed]) -> None:

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from qizero.arena import Rating
+from qizero.strength.match import Rating
 
 __all__ = ["TrainDisplay"]
 
@@ -45,7 +45,7 @@ class TrainDisplay:
             self._live.stop()
 
     def __call__(self, name: str, values: Mapping[str, Any]) -> None:
-        """Takes an event of qizero.events."""
+        """Takes an event of qizero.base.events."""
         handler = getattr(self, f"_on_{name}", None)
         if handler is not None:
             handler(values)

@@ -15,6 +15,7 @@ __all__ = [
     "State",
     "list_games",
     "load_game",
+    "option_text",
 ]
 
 
@@ -65,3 +66,13 @@ def list_games() -> list[GameRow]:
         )
         for row in catalog()
     ]
+
+
+def option_text(option: OptionRow) -> str:
+    """An option with its range and default.
+
+    >>> option_text(OptionRow("size", default=15, min=6, max=20, choices=()))
+    'size: 6 to 20, default 15'
+    """
+    allowed = ", ".join(option.choices) if option.choices else f"{option.min} to {option.max}"
+    return f"{option.name}: {allowed}, default {option.default}"

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal
 
-from qizero.games import Game, IllegalActionError, InvalidInputError, State, load_game
-from qizero.sgf import GameFileError, read_sgf, start_of, write_sgf
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
+from qizero.games.sgf import GameFileError, read_sgf, start_of, write_sgf
 
 __all__ = ["FORMATS", "Format", "GameFileError", "read_file_or_moves", "read_game", "start_of", "write_game"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from qizero.games import Game, IllegalActionError, InvalidInputError, State, load_game
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
 
 __all__ = ["GameFileError", "read_sgf", "start_of", "write_sgf"]
 

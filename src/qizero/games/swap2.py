@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qizero.games import State
+from qizero.games.catalog import State
 
 __all__ = ["EVEN_PATTERNS", "colour_choice", "opening_action"]
 

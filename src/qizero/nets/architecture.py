@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from qizero.games import Game
-from qizero.version import __version__
+from qizero.base.version import __version__
+from qizero.games.catalog import Game
 
 __all__ = ["NetworkConfig", "NetworkMetadata", "PolicyKind", "policy_kind"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero._core import InvalidInputError, NativeNetwork
-from qizero.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkMetadata
-from qizero.games import Game
-from qizero.onnx_file import ModelFileError, OnnxFile, TensorInfo, shape_text
+from qizero.games.catalog import Game
+from qizero.nets.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkMetadata
+from qizero.nets.onnx_file import ModelFileError, OnnxFile, TensorInfo, shape_text
 
 if TYPE_CHECKING:
-    from qizero.network import Network
+    from qizero.nets.network import Network
 
 __all__ = [
     "BackendError",
@@ -279,7 +279,7 @@ class TorchEvaluator(NetworkEvaluator):
     ) -> None:
         import torch
 
-        from qizero.network import fold_batch_norm
+        from qizero.nets.network import fold_batch_norm
 
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         if self._device.type == "cpu":
@@ -297,7 +297,7 @@ class TorchEvaluator(NetworkEvaluator):
     def from_file(cls, network: GameNetwork, threads: int) -> TorchEvaluator:
         """Raises ModelFileError for a file that qizero has not exported."""
         require("torch", "the backend torch")
-        from qizero.network import load_onnx
+        from qizero.nets.network import load_onnx
 
         return cls(load_onnx(network.file, network.game), network.planes_shape, threads=threads)
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero._core import NativeNetwork
-from qizero.games import Game
-from qizero.onnx_file import ModelFileError, read_onnx_file
-from qizero.results import available_cores
-from qizero.runtimes import (
+from qizero.base.results import available_cores
+from qizero.games.catalog import Game
+from qizero.nets.backends import (
     BackendError,
     GameNetwork,
     NativeEvaluator,
@@ -29,6 +28,7 @@ from qizero.runtimes import (
     TorchEvaluator,
     is_installed,
 )
+from qizero.nets.onnx_file import ModelFileError, read_onnx_file
 
 __all__ = [
     "BACKENDS",
@@ -211,7 +211,7 @@ def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEva
     """The network behind one runtime, tried out on a few batches."""
     runtime, _, precision = backend.partition("-")
     if precision == "int8":
-        from qizero.quantization import quantize
+        from qizero.nets.quantization import quantize
 
         network = quantize(network)
     evaluator: NetworkEvaluator

@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from qizero.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkConfig, NetworkMetadata, PolicyKind
-from qizero.board_convolution import BoardConv
-from qizero.files import write_atomically
-from qizero.games import Game, list_games, load_game
-from qizero.onnx_file import ModelFileError, OnnxFile, read_onnx_file
+from qizero.base.files import write_atomically
+from qizero.games.catalog import Game, list_games, load_game
+from qizero.nets.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkConfig, NetworkMetadata, PolicyKind
+from qizero.nets.board_convolution import BoardConv
+from qizero.nets.onnx_file import ModelFileError, OnnxFile, read_onnx_file
 
 if TYPE_CHECKING:
     import onnx

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qizero.games import Game
-from qizero.onnx_file import ModelFileError
-from qizero.runtimes import GameNetwork, require
+from qizero.games.catalog import Game
+from qizero.nets.backends import GameNetwork, require
+from qizero.nets.onnx_file import ModelFileError
 
 __all__ = ["quantize", "random_positions"]
 

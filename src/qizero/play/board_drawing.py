@@ -11,7 +11,7 @@ import numpy as np
 from rich.style import Style
 from rich.text import Text
 
-from qizero.games import Game, State
+from qizero.games.catalog import Game, State
 
 __all__ = ["COLOURED", "PLAIN", "SIDE_NAMES", "Look", "draw_board", "title_of", "what_is_asked", "who_won"]
 
@@ -56,7 +56,7 @@ COLOURED = Look(
 def title_of(game: Game) -> str:
     """The game's names and the options that differ from their defaults.
 
-    >>> from qizero.games import load_game
+    >>> from qizero.games.catalog import load_game
     >>> title_of(load_game("connect4"))
     'Connect 4 四子棋'
     """
@@ -67,7 +67,7 @@ def title_of(game: Game) -> str:
 def draw_board(state: State, look: Look) -> Text:
     """The board with its coordinates: marks, forbidden points, what may be chosen, the last move in brackets.
 
-    >>> from qizero.games import load_game
+    >>> from qizero.games.catalog import load_game
     >>> state = load_game("tictactoe").new_initial_state()
     >>> state.apply_action(4)
     >>> print(draw_board(state, PLAIN))

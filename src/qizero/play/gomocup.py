@@ -19,13 +19,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from qizero import swap2
-from qizero.alphabeta import AlphaBetaPlayer
-from qizero.games import Game, IllegalActionError, InvalidInputError, State, load_game
-from qizero.gomocup_engine import RULE_NUMBERS, UNLIMITED_MS
-from qizero.levels import strongest_kind
-from qizero.players import CancelToken, Player, make_player
-from qizero.version import __version__
+from qizero.base.version import __version__
+from qizero.games import swap2
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
+from qizero.players.alphabeta import AlphaBetaPlayer
+from qizero.players.gomocup_engine import RULE_NUMBERS, UNLIMITED_MS
+from qizero.players.levels import strongest_kind
+from qizero.players.specs import CancelToken, Player, make_player
 
 __all__ = ["Brain", "Limits", "main", "run_brain"]
 

@@ -11,10 +11,10 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from qizero.board_drawing import COLOURED, PLAIN, SIDE_NAMES, draw_board, title_of, what_is_asked, who_won
-from qizero.console import make_console, option_text
-from qizero.games import Game, IllegalActionError, InvalidInputError, list_games, load_game
-from qizero.players import Player, PlayerSpecError, make_player
+from qizero.base.console import make_console
+from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, list_games, load_game, option_text
+from qizero.play.board_drawing import COLOURED, PLAIN, SIDE_NAMES, draw_board, title_of, what_is_asked, who_won
+from qizero.players.specs import Player, PlayerSpecError, make_player
 
 __all__ = ["COMPUTER", "HUMAN", "TerminalGame", "play_in_terminal"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from qizero._core import AlphaBetaResult, CancelToken, Game, State, new_alphabeta
-from qizero.analysis import Analysis
+from qizero.players.analysis import Analysis
 
 __all__ = ["AlphaBetaPlayer"]
 

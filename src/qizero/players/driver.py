@@ -19,7 +19,7 @@ from qizero._core import (
 )
 
 if TYPE_CHECKING:
-    from qizero.evaluator import Evaluator
+    from qizero.nets.evaluator import Evaluator
 
 __all__ = ["CancelToken", "PoolConfig", "PositionSearch", "SearchParams", "SearchResult", "search_states"]
 

@@ -24,9 +24,9 @@ from typing import IO
 
 import numpy as np
 
-from qizero.analysis import Analysis, unsearched_analysis
-from qizero.games import Game, InvalidInputError, State
-from qizero.search import CancelToken
+from qizero.games.catalog import Game, InvalidInputError, State
+from qizero.players.analysis import Analysis, unsearched_analysis
+from qizero.players.driver import CancelToken
 
 __all__ = ["RULE_NUMBERS", "EngineError", "GomocupPlayer"]
 

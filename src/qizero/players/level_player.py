@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from qizero.analysis import Analysis
-from qizero.games import State
-from qizero.levels import Level
-from qizero.search import CancelToken
+from qizero.games.catalog import State
+from qizero.players.analysis import Analysis
+from qizero.players.driver import CancelToken
+from qizero.players.levels import Level
 
 __all__ = ["LevelPlayer", "wins_after", "wins_at_once"]
 

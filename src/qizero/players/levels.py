@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from qizero.games import Game, InvalidInputError
+from qizero.games.catalog import Game, InvalidInputError
 
 __all__ = ["Level", "LevelRating", "definition_of", "level_of", "levels_of", "net_path", "rating_of", "strongest_kind"]
 
-HERE = Path(__file__).parent
-RATINGS = HERE / "level_ratings"
+PACKAGE = Path(__file__).parent.parent
+RATINGS = PACKAGE / "level_ratings"
 SOLVED = ("connect4", "tictactoe")
 
 
@@ -123,7 +123,7 @@ ANY_GAME = (
 
 def net_path(game: Game) -> Path:
     """Where the net of a game is shipped, if one is."""
-    return HERE / "models" / f"{game.name}.onnx"
+    return PACKAGE / "models" / f"{game.name}.onnx"
 
 
 def levels_of(game: Game) -> Sequence[Level]:

@@ -18,8 +18,8 @@ from qizero._core import (
     State,
     connect4_distance,
 )
-from qizero.alphabeta import AlphaBetaPlayer
-from qizero.analysis import Analysis
+from qizero.players.alphabeta import AlphaBetaPlayer
+from qizero.players.analysis import Analysis
 
 __all__ = ["PerfectConnect4", "connect4_book", "perfect_player"]
 

@@ -19,15 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from qizero.alphabeta import AlphaBetaPlayer
-from qizero.analysis import Analysis, unsearched_analysis
-from qizero.evaluator import BACKENDS, Evaluator, check_evaluation, make_evaluator
-from qizero.games import Game, InvalidInputError, State
-from qizero.gomocup_engine import GomocupPlayer
-from qizero.level_player import LevelPlayer
-from qizero.levels import level_of, net_path
-from qizero.perfect import perfect_player
-from qizero.search import (
+from qizero.games.catalog import Game, InvalidInputError, State
+from qizero.nets.evaluator import BACKENDS, Evaluator, check_evaluation, make_evaluator
+from qizero.players.alphabeta import AlphaBetaPlayer
+from qizero.players.analysis import Analysis, unsearched_analysis
+from qizero.players.driver import (
     CancelToken,
     PoolConfig,
     PositionSearch,
@@ -36,6 +32,10 @@ from qizero.search import (
     make_search,
     search_states,
 )
+from qizero.players.gomocup_engine import GomocupPlayer
+from qizero.players.level_player import LevelPlayer
+from qizero.players.levels import level_of, net_path
+from qizero.players.perfect import perfect_player
 
 __all__ = ["Analysis", "CancelToken", "Player", "PlayerSpecError", "make_player"]
 

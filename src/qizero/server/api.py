@@ -8,7 +8,7 @@ from collections import Counter
 from fastapi import APIRouter, HTTPException
 
 from qizero import __version__
-from qizero.games import Game, State, load_game
+from qizero.games.catalog import Game, State, load_game
 from qizero.server import messages, views
 from qizero.server.opponents import Opponents
 from qizero.server.tables import Tables

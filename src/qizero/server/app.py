@@ -21,7 +21,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from qizero import __version__
-from qizero.games import Game
+from qizero.games.catalog import Game
 from qizero.server import messages
 from qizero.server.api import api_router
 from qizero.server.connection import Connection

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from qizero.game_files import Format, GameFileError, read_game, write_game
-from qizero.games import load_game
+from qizero.games.catalog import load_game
+from qizero.games.game_files import Format, GameFileError, read_game, write_game
 from qizero.server import messages, views
 from qizero.server.session import HUMAN, CommandRefusedError
 from qizero.server.tables import Table, Tables

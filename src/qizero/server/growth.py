@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import qizero
-from qizero.games import Game, InvalidInputError, load_game
-from qizero.rating import ratings_of_run
+from qizero.games.catalog import Game, InvalidInputError, load_game
 from qizero.server.opponents import OpponentRow
+from qizero.training.rating import ratings_of_run
 
 MODELS = Path(qizero.__file__).parent / "models"
 STAGES = "stages.json"

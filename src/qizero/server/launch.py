@@ -16,8 +16,8 @@ from pathlib import Path
 
 import uvicorn
 
-from qizero.games import list_games, load_game
-from qizero.players import CancelToken, make_player
+from qizero.games.catalog import list_games, load_game
+from qizero.players.specs import CancelToken, make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
 from qizero.server.growth import growth_of_run, growth_rows

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from qizero.game_files import Format
+from qizero.games.game_files import Format
 from qizero.server.session import Opening, Stage
 
 VERSION = 1

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from qizero.games import Game
-from qizero.levels import Level, levels_of, rating_of, strongest_kind
+from qizero.games.catalog import Game
+from qizero.players.levels import Level, levels_of, rating_of, strongest_kind
 from qizero.server import messages
 
 Effort = Literal["hint", "analysis", "review"]

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from qizero.game_files import start_of
-from qizero.games import Game, State, load_game
+from qizero.games.catalog import Game, State, load_game
+from qizero.games.game_files import start_of
 
 HUMAN = "human"
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from qizero import swap2
-from qizero.games import Game, State
+from qizero.games import swap2
+from qizero.games.catalog import Game, State
 from qizero.server import messages, views
 from qizero.server.journal import Journal
 from qizero.server.opponents import Effort, Opponents

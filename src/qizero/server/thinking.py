@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from qizero.games import Game, State
+from qizero.games.catalog import Game, State
 
 log = logging.getLogger(__name__)
 

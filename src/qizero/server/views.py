@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qizero.games import Game, State, list_games, load_game
+from qizero.games.catalog import Game, State, list_games, load_game
 from qizero.server import messages
 from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, HeatCell, Line, MoveView, Refusal
 from qizero.server.session import CHOICES, GameInPlay, Opening, Step
 
 if TYPE_CHECKING:
-    from qizero.players import Analysis
+    from qizero.players.specs import Analysis
 
 SWAP2_GAMES = frozenset({"gomoku"})
 """Games in which a swap2 opening makes sense: black's first move is a large advantage and stones never move."""

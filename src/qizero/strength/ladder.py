@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from qizero.arena import MatchResult, Rating, play_match, rate
-from qizero.games import Game
-from qizero.players import make_player
+from qizero.games.catalog import Game
+from qizero.players.specs import make_player
+from qizero.strength.match import MatchResult, Rating, play_match, rate
 
 __all__ = ["play_ladder"]
 

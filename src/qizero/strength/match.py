@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qizero.games import Game, State
-from qizero.players import Player
+from qizero.games.catalog import Game, State
+from qizero.players.specs import Player
 
 __all__ = ["GameRecord", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
 

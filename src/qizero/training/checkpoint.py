@@ -20,7 +20,7 @@ from safetensors.torch import load as load_safetensors
 from safetensors.torch import save as save_safetensors
 from torch import Tensor
 
-from qizero.files import fsync_directory
+from qizero.base.files import fsync_directory
 
 __all__ = ["Checkpoint", "CheckpointError", "list_checkpoints", "load_checkpoint", "load_newest", "save_checkpoint"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from qizero.config import TrainConfig
-from qizero.events import Events
-from qizero.files import write_atomically
-from qizero.rating import RatingProcess, ratings_of_run, read_evaluations
-from qizero.run import Run
+from qizero.base.events import Events
+from qizero.base.files import write_atomically
+from qizero.training.config import TrainConfig
+from qizero.training.rating import RatingProcess, ratings_of_run, read_evaluations
+from qizero.training.run import Run
 
 __all__ = ["train"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qizero.architecture import NetworkConfig
-from qizero.games import load_game
+from qizero.games.catalog import load_game
+from qizero.nets.architecture import NetworkConfig
 
 __all__ = [
     "ConfigError",
@@ -56,14 +56,14 @@ class RunConfig:
     )  # > 0: the run ends, and schedules are measured, by cycles instead of minutes
     seed: int = setting(1, 0, 2**63 - 1)
     threads: int = setting(0, 0, 1024)  # 0: all cores
-    backend: str = "auto"  # of the evaluator; see qizero.evaluator.BACKENDS
+    backend: str = "auto"  # of the evaluator; see qizero.nets.evaluator.BACKENDS
     keep_checkpoints: int = setting(3, 1, 1000)  # the newest ones are kept
     milestones: int = setting(12, 0, 1000)  # networks spread over the run that are kept for good: nets/c000012.onnx
 
 
 @dataclass(frozen=True)
 class SelfPlayConfig:
-    """How games are played. Searches: cpp/search/params.h; games: cpp/selfplay/selfplay.h."""
+    """How games are played. Searches: cpp/mcts/params.h; games: cpp/selfplay/selfplay.h."""
 
     slots: int = setting(256, 2, 100_000)  # games at once; of several variants: on average
     simulations: int = setting(32, 1, 100_000)  # per full search at the beginning of the run …

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from qizero.config import TrainingConfig
-from qizero.network import MOVES_LEFT_UNIT, Network
-from qizero.replay import Batch
+from qizero.nets.network import MOVES_LEFT_UNIT, Network
+from qizero.training.config import TrainingConfig
+from qizero.training.replay import Batch
 
 __all__ = ["Losses", "Trainer"]
 

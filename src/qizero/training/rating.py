@@ -1,6 +1,6 @@
 """How strong a run's network is: matches against a ladder of opponents, in a process beside the training.
 
-    python -m qizero.rating RUN CYCLE MINUTES NET
+    python -m qizero.training.rating RUN CYCLE MINUTES NET
 
 plays the network of that cycle against random, the current rollout rung and the best network so far, and adds a line
 per match to RUN/evaluations.jsonl. The rollout rung grows when it is beaten badly. The tag "best" moves only on
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qizero.arena import MatchResult, Rating, play_match, rate
-from qizero.config import TrainConfig, config_from_json
-from qizero.files import write_atomically
-from qizero.games import Game, load_game
-from qizero.players import make_player
+from qizero.base.files import write_atomically
+from qizero.games.catalog import Game, load_game
+from qizero.players.specs import make_player
+from qizero.strength.match import MatchResult, Rating, play_match, rate
+from qizero.training.config import TrainConfig, config_from_json
 
 __all__ = ["Evaluation", "RatingProcess", "ratings_of_run", "read_evaluations"]
 
@@ -106,7 +106,7 @@ class RatingProcess:
         shutil.copyfile(self._run / "nets" / "current.onnx", net)
         with (self._run / "rating.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "qizero.rating", str(self._run), str(cycle), str(minutes), str(net)],
+                [sys.executable, "-m", "qizero.training.rating", str(self._run), str(cycle), str(minutes), str(net)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero._core import RECORD_VERSION, Game, record_fields
-from qizero.files import write_atomically
+from qizero.base.files import write_atomically
 
 __all__ = ["Batch", "ChunkError", "RowDecoder", "Window", "read_chunk", "write_chunk"]
 

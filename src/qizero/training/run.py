@@ -2,12 +2,12 @@
 
     run/config.json         the settings that the run was started with
     run/metrics.jsonl       a line per cycle
-    run/evaluations.jsonl   a line per match of the network against somebody (qizero.rating)
+    run/evaluations.jsonl   a line per match of the network against somebody (qizero.training.rating)
     run/checkpoints/        c000012/: everything needed to go on
     run/nets/               c000000.onnx untrained, c000012.onnx at milestones, current.onnx, best.onnx
     run/replay/             training rows, a file per cycle and variant
     run/games/              every game in the game's notation, a file per cycle and variant
-    run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training)
+    run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training.command)
     run/log.txt             what was said
 
 A killed run goes on from its last checkpoint; what was played since is played again. With `run.cycles` set and the same
@@ -29,18 +29,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from qizero.architecture import NetworkConfig
-from qizero.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
-from qizero.config import TrainConfig
-from qizero.evaluator import Evaluator, make_evaluator
-from qizero.events import Events
-from qizero.files import write_atomically
-from qizero.games import Game, load_game
-from qizero.network import Network, export_onnx
-from qizero.replay import Batch, ChunkError, Window, read_chunk, write_chunk
-from qizero.results import available_cores, provenance
-from qizero.selfplay import CycleResult, ParkedGamesError, play_cycle
-from qizero.train import Trainer, mean_losses
+from qizero.base.events import Events
+from qizero.base.files import write_atomically
+from qizero.base.results import available_cores, provenance
+from qizero.games.catalog import Game, load_game
+from qizero.nets.architecture import NetworkConfig
+from qizero.nets.evaluator import Evaluator, make_evaluator
+from qizero.nets.network import Network, export_onnx
+from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
+from qizero.training.config import TrainConfig
+from qizero.training.learner import Trainer, mean_losses
+from qizero.training.replay import Batch, ChunkError, Window, read_chunk, write_chunk
+from qizero.training.selfplay import CycleResult, ParkedGamesError, play_cycle
 
 __all__ = ["Run", "RunError"]
 

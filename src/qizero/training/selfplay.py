@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
-from qizero.config import SelfPlayConfig
-from qizero.evaluator import Evaluator
-from qizero.games import InvalidInputError
-from qizero.replay import row_dtype
+from qizero.games.catalog import InvalidInputError
+from qizero.nets.evaluator import Evaluator
+from qizero.training.config import SelfPlayConfig
+from qizero.training.replay import row_dtype
 
 __all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
 

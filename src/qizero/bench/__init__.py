@@ -1,0 +1,1 @@
+"""Measuring the speed of rules, search, self-play and networks, also of other programs."""

@@ -1,0 +1,1 @@
+"""Networks: their architecture, the network in torch, its files, and evaluators on every runtime."""

@@ -1,0 +1,1 @@
+"""Games in a terminal and over the Gomocup protocol."""

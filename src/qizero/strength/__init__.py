@@ -1,0 +1,1 @@
+"""How strong players are: matches with paired openings, Elo with intervals, ladders."""

@@ -1,0 +1,1 @@
+"""A training run: settings, self-play, replay, learner, checkpoints, ratings."""
