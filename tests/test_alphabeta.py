@@ -146,3 +146,16 @@ def test_the_values_of_actions_come_from_one_depth(name: str) -> None:
     assert stopped.depth == 3
     assert stopped.action == finished.action
     np.testing.assert_array_equal(stopped.q, finished.q)
+
+
+@pytest.mark.parametrize("spec", ["othello", "gomoku(size=9)", "liuzhou"])
+def test_a_temperature_goes_with_a_limit_of_nodes(spec: str) -> None:
+    """The limit cuts an iteration off, whose score may differ from those that the actions are drawn by."""
+    game = qizero.load_game(spec)
+    player = qizero.make_player("alphabeta:nodes=1500,temperature=0.01", game, seed=3)
+    for seed in range(3):
+        state = random_state(game, 12, random.Random(seed))
+        while not state.is_terminal() and len(state.history()) < 40:
+            policy = player.analyze(state).policy
+            assert policy.sum() == pytest.approx(1, abs=1e-5)
+            state.apply_action(player.choose(state))

@@ -94,11 +94,13 @@ class AlphaBetaPlayer:
         value = float(result.proven) if result.proven is not None else math.tanh(result.score / scale)
         q = np.full(self._num_actions, np.nan, np.float32)
         policy, prior = np.zeros((2, self._num_actions), np.float32)
+        # Not `result.score`: that may come from a deeper iteration, which the limit cut off.
+        best = max((score for _, score, exact in result.root if exact), default=result.score)
         for action, score, exact in result.root:
             if exact:
                 q[action] = math.tanh(score / scale)
                 if self._temperature > 0:
-                    policy[action] = math.exp((score - result.score) / (scale * self._temperature))
+                    policy[action] = math.exp((score - best) / (scale * self._temperature))
         if self._temperature <= 0 or result.proven is not None or policy[result.action] == 0:
             policy[:] = 0
             policy[result.action] = 1
