@@ -159,3 +159,17 @@ def test_a_temperature_goes_with_a_limit_of_nodes(spec: str) -> None:
             policy = player.analyze(state).policy
             assert policy.sum() == pytest.approx(1, abs=1e-5)
             state.apply_action(player.choose(state))
+
+
+@pytest.mark.parametrize("spec", [*GAMES, "gomoku(rule=renju)"])
+def test_a_search_limited_by_nodes_depends_on_its_position_alone(spec: str) -> None:
+    """One player searches every position of a game; a fresh player finds the same in each, with the same nodes."""
+    game = qizero.load_game(spec)
+    old = AlphaBetaPlayer("alphabeta", game, nodes=4000, table_megabytes=1)
+    state = random_state(game, 2, random.Random(1))
+    while not state.is_terminal() and len(state.history()) < 30:
+        fresh = AlphaBetaPlayer("alphabeta", game, nodes=4000, table_megabytes=1)
+        one, other = old.analyze(state), fresh.analyze(state)
+        found = [(a.simulations, a.depth, a.value, a.pv) for a in (one, other)]
+        assert found[0] == found[1], f"ply {len(state.history())}"
+        state.apply_action(one.action)

@@ -66,7 +66,10 @@ class AlphaBeta {
       for (int& value : by_player) value = limits.reuse ? value / 8 : 0;
     for (auto& killers : killers_) killers = {-1, -1};
     table_.new_generation();
-    if (!limits.reuse) salt_ = mix64(salt_ + 1);
+    if (!limits.reuse) {
+      salt_ = mix64(salt_ + 1);
+      if constexpr (RemembersSearches<Board>) board_.forget();
+    }
     Candidates<G> candidates;
     board_.candidates(candidates, 1);
     for (const Candidate& candidate : candidates) result_.root.push_back({candidate.action, 0, false});

@@ -75,11 +75,12 @@ class GomokuPatterns {
     if (!board_.has(mover, PointPattern::four) && !board_.has(mover, PointPattern::four_three)) return 0;
     Known& known = known_[board_.hash() % known_.size()];
     const int nodes = ply == 1 ? 200 : 40;
-    if (known.hash != board_.hash() || known.nodes != nodes)
-      known = {board_.hash(), nodes, threats_.win_by_fours(board_, nodes)};
+    if (known.hash != board_.hash() || known.search != search_ || known.nodes != nodes)
+      known = {board_.hash(), search_, nodes, threats_.win_by_fours(board_, nodes)};
     return known.plies;
   }
   std::int64_t nodes_of_forced_wins() const { return threats_.nodes(); }
+  void forget() { ++search_; }
   // By fours first, which are cheap to follow, then by threes as well.
   int forced_win_at_root(std::vector<Action>& line, const ForcedWinBudget& budget) {
     const std::int64_t fours = budget.nodes > 0 ? std::min<std::int64_t>(budget.nodes / 4 + 1, 40'000) : 20'000;
@@ -153,6 +154,7 @@ class GomokuPatterns {
 
   struct Known {
     std::uint64_t hash = 0;
+    std::uint64_t search = 0;
     int nodes = 0, plies = 0;
   };
 
@@ -160,6 +162,7 @@ class GomokuPatterns {
   GomokuThreats threats_;
   Order to_attack_, to_defend_;
   bool left_out_ = false;
+  std::uint64_t search_ = 1;  // what was remembered under another number is forgotten
   std::vector<Known> known_ = std::vector<Known>(1 << 14);
 };
 

@@ -216,16 +216,18 @@ class GomokuThreats {
   static constexpr std::size_t memory_size = 1 << 16;
   struct Failure {
     std::uint64_t hash = 0;
-    int plies = 0;  // nothing within so many
+    std::uint64_t search = 0;
+    int plies = 0;  // there is no win within this many
   };
   bool failed(std::uint64_t hash, std::uint64_t salt, int most_plies) const {
-    const std::uint64_t key = hash_combine(hash, salt + (search_ << 24));
+    const std::uint64_t key = hash_combine(hash, salt);
     const Failure& failure = failures_[key % memory_size];
-    return failure.hash == key && failure.plies >= most_plies;
+    return failure.hash == key && failure.search == search_ && failure.plies >= most_plies;
   }
+  // The place does not depend on the number of the search: which positions replace each other must not either.
   void remember_failure(std::uint64_t hash, std::uint64_t salt, int most_plies) {
-    const std::uint64_t key = hash_combine(hash, salt + (search_ << 24));
-    failures_[key % memory_size] = {key, most_plies};
+    const std::uint64_t key = hash_combine(hash, salt);
+    failures_[key % memory_size] = {key, search_, most_plies};
   }
 
   int nodes_left_ = 0;

@@ -73,6 +73,11 @@ concept LeavesOutActions = requires(const B board) {
   { board.left_out() } -> std::same_as<bool>;
 };
 
+// Optional: forgets what earlier searches left in the board, so that a search limited by nodes depends on its position
+// alone.
+template <class B>
+concept RemembersSearches = requires(B board) { board.forget(); };
+
 // Optional: an action without alternative does not count towards the depth.
 template <class B>
 concept ExtendsForcedActions = requires { requires B::extends_forced_actions; };
