@@ -233,11 +233,20 @@ class Search {
   // winner (Gumbel).
   Action best_action() const { return best_action_at(root); }
 
-  // `temperature` 0: best_action(); otherwise drawn from write_policy() ^ (1 / temperature).
+  // `temperature` 0: best_action(); otherwise drawn from write_policy() ^ (1 / temperature) among the actions that were
+  // visited. The improved policy also has mass on actions that nobody looked at: it is a target to learn, but games
+  // that play them label noise.
   Action choose_action(double temperature) {
     if (temperature <= 0 || tree_.node(root).known()) return best_action();
     std::vector<float> policy(static_cast<std::size_t>(root_position_->num_actions()));
     write_policy(policy.data());
+    bool any_visited = false;
+    for (const Edge& edge : tree_.edges(root)) {
+      const bool visited = edge.child != no_node && tree_.node(edge.child).visits > 0;
+      if (!visited) policy[static_cast<std::size_t>(edge.action)] = 0.0f;
+      any_visited = any_visited || policy[static_cast<std::size_t>(edge.action)] > 0.0f;
+    }
+    if (!any_visited) return best_action();
     double total = 0;
     const float highest = *std::max_element(policy.begin(), policy.end());
     for (float& p : policy) total += p = p > 0 ? static_cast<float>(std::pow(p / highest, 1.0 / temperature)) : 0.0f;
@@ -514,7 +523,12 @@ class Search {
     const Node& node = tree_.node(root);
     const auto completed = CompletedQ::of(tree_, root, params_->values);
     double highest = -1e300, total = 0;
+    // A root that is not known has an action that is not a known loss; known losses get no mass.
+    const auto lost = [&](const Edge& edge) {
+      return edge.child != no_node && is_known_loss(tree_.node(edge.child), node.to_move);
+    };
     for (const Edge& edge : tree_.edges(root)) {
+      if (lost(edge)) continue;
       const float prior = raw_prior(edge);
       const double q = edge.child == no_node
                            ? completed.mixed_value
@@ -524,9 +538,10 @@ class Search {
       policy[edge.action] = static_cast<float>(logit);
       highest = std::max(highest, logit);
     }
-    for (const Edge& edge : tree_.edges(root)) total += std::exp(policy[edge.action] - highest);
     for (const Edge& edge : tree_.edges(root))
-      policy[edge.action] = static_cast<float>(std::exp(policy[edge.action] - highest) / total);
+      if (!lost(edge)) total += std::exp(policy[edge.action] - highest);
+    for (const Edge& edge : tree_.edges(root))
+      if (!lost(edge)) policy[edge.action] = static_cast<float>(std::exp(policy[edge.action] - highest) / total);
   }
 
   int acquire() {

@@ -173,6 +173,67 @@ void without_noise_nothing_is_random() {
   CHECK(visits[0] == visits[1] && visits[1] == visits[2], "the seed makes no difference");
 }
 
+// The improved policy has mass on actions without a visit; moves are drawn among the visited ones.
+void drawn_actions_were_searched() {
+  Rng rng(6);
+  double mass_elsewhere = 0;
+  for (int round = 0; round < 100; ++round) {
+    const RandomGame root = long_game(round, 32);
+    const Bandit bandit(32, root.to_move(), rng);
+    SearchParams values = gumbel_params(4);
+    values.gumbel = round % 2 == 0;
+    values.improved_policy = true;
+    const PreparedParams params(values);
+    Search<RandomGame> search(static_cast<std::uint64_t>(round));
+    search.reset(root);
+    search.begin(params);
+    run_search(search, 1, bandit);
+    const std::vector<Action> visited = search.visited_actions();
+    const auto was_visited = [&](int action) {
+      return std::find(visited.begin(), visited.end(), static_cast<Action>(action)) != visited.end();
+    };
+    std::vector<float> policy(32);
+    search.write_policy(policy.data());
+    for (int action = 0; action < 32; ++action)
+      if (!was_visited(action)) mass_elsewhere += static_cast<double>(policy[static_cast<std::size_t>(action)]);
+    for (int draw = 0; draw < 50; ++draw) {
+      const Action action = search.choose_action(1.0);
+      CHECK(was_visited(action), "round " + std::to_string(round) + ": action " + std::to_string(action));
+    }
+  }
+  CHECK(mass_elsewhere > 1, "these searches would show nothing: " + std::to_string(mass_elsewhere));
+}
+
+// A known loss keeps no mass in the improved policy, however large its prior is.
+void known_losses_have_no_mass() {
+  int losses = 0;
+  for (int seed = 0; seed < 300; ++seed) {
+    const RandomGame root = RandomGame::initial({seed, 60, 6, 6});
+    if (root.outcome() != Outcome::ongoing) continue;
+    SearchParams values;
+    values.simulations = 60;
+    values.improved_policy = true;
+    const PreparedParams params(values);
+    Search<RandomGame> search(1);
+    search.reset(root);
+    search.begin(params);
+    run_search(search);
+    if (search.root_node().known()) continue;
+    std::vector<float> policy(6);
+    search.write_policy(policy.data());
+    double total = 0;
+    for (const ActionStatistics& row : search.statistics()) {
+      const float mass = policy[static_cast<std::size_t>(row.action)];
+      total += static_cast<double>(mass);
+      if (row.result == Outcome::ongoing || row.result != win_of(1 - root.to_move())) continue;
+      ++losses;
+      CHECK(mass == 0.0f, "seed " + std::to_string(seed));
+    }
+    CHECK(std::abs(total - 1) < 1e-4, std::to_string(total));
+  }
+  CHECK(losses > 50, "too few known losses to show anything: " + std::to_string(losses));
+}
+
 }  // namespace
 }  // namespace qizero
 
@@ -182,5 +243,7 @@ int main() {
                     {"the improved policy improves", the_improved_policy_improves},
                     {"the chosen action is good", the_chosen_action_is_good},
                     {"several leaves at once spend the same budget", several_leaves_at_once_spend_the_same_budget},
+                    {"drawn actions were searched", drawn_actions_were_searched},
+                    {"known losses have no mass", known_losses_have_no_mass},
                     {"without noise nothing is random", without_noise_nothing_is_random}});
 }
