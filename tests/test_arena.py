@@ -16,10 +16,10 @@ from qizero.strength.match import (
     elo_interval,
     elo_of_score,
     play_match,
-    random_opening,
     rate,
     score_of_elo,
 )
+from qizero.strength.openings import random_opening
 
 
 class FirstAction(RandomPlayer):
@@ -42,7 +42,7 @@ def test_both_games_of_a_pair_have_one_opening_and_swapped_sides() -> None:
     play_match(game, first, second, 20, seed=3, on_game=records.append)
     assert len(records) == 20
     for a, b in zip(records[::2], records[1::2], strict=True):
-        assert a.opening_plies == b.opening_plies == game.opening_plies
+        assert a.opening_plies == b.opening_plies > 0
         assert a.actions[: a.opening_plies] == b.actions[: b.opening_plies]
         assert (a.first_player_side, b.first_player_side) == (0, 1)
 

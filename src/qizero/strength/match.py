@@ -1,12 +1,13 @@
 """Matches between players: paired openings with colours swapped, Elo with intervals, a sequential test, ratings.
 
-Strength is judged on pairs of games. Both games of a pair begin with the same few random plies, each player once on
-either side, so that neither colours nor openings favour anybody, and the pair, not the game, is the unit whose scatter
-the interval is made from.
+Strength is judged on pairs of games. Both games of a pair begin with the same balanced opening (`openings.py`), each
+player once on either side, so that neither colours nor openings favour anybody. The interval is made from the scatter
+of pairs, not of games.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 
 from qizero.games.catalog import Game, State
 from qizero.players.specs import Player
+from qizero.strength.openings import match_openings
 
 __all__ = ["GameRecord", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
 
@@ -109,19 +111,6 @@ def elo_interval(pair_scores: Sequence[float]) -> tuple[float, float, float]:
     return elo_of_score(mean), elo_of_score(low), elo_of_score(high)
 
 
-def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
-    """Random legal actions that do not end the game; fewer plies where so many always end it."""
-    for attempt in range(1000):
-        state = game.new_initial_state()
-        actions: list[int] = []
-        while len(actions) < max(0, plies - attempt // 100) and not state.is_terminal():
-            actions.append(int(rng.choice(state.legal_actions())))
-            state.apply_action(actions[-1])
-        if not state.is_terminal():
-            return actions
-    raise ValueError(f"{game}: {plies} random plies always end the game; take fewer opening plies")
-
-
 def play_match(
     game: Game,
     first: Player,
@@ -136,17 +125,16 @@ def play_match(
 ) -> MatchResult:
     """Plays `games` games (an odd number is raised by one), up to `at_once` of them at a time as one batch.
 
-    With `sprt`, the match stops as soon as the test has decided.
+    The openings are the balanced ones kept with the game, or `opening_plies` random plies where that is given. With
+    `sprt`, the match stops as soon as the test has decided.
     """
-    plies = game.opening_plies if opening_plies is None else opening_plies
-    rng = np.random.default_rng(seed)
+    openings = match_openings(game, opening_plies, np.random.default_rng(seed))
     pairs = (games + 1) // 2
     records: list[GameRecord] = []
     pair_scores: list[float] = []
     while len(pair_scores) < pairs:
         batch = min(pairs - len(pair_scores), max(1, at_once // 2))
-        openings = [random_opening(game, plies, rng) for _ in range(batch)]
-        starts = [(opening, side) for opening in openings for side in (0, 1)]
+        starts = [(opening, side) for opening in itertools.islice(openings, batch) for side in (0, 1)]
         played = play_games(game, first, second, starts)
         records += played
         pair_scores += [(a.score + b.score) / 2 for a, b in zip(played[::2], played[1::2], strict=True)]
