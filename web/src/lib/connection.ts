@@ -27,30 +27,35 @@ export class Connection {
     this.open();
     addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.hurry());
-    setInterval(() => this.ready && this.hurry(), PING_MILLISECONDS);
+    setInterval(() => this.ready() && this.hurry(), PING_MILLISECONDS);
   }
 
-  get ready(): boolean {
-    return this.socket?.readyState === WebSocket.OPEN;
+  ready(): boolean {
+    return this.openSocket() !== null;
+  }
+
+  private openSocket(): WebSocket | null {
+    return this.socket?.readyState === WebSocket.OPEN ? this.socket : null;
   }
 
   /** Sends; the answer is the first message that repeats the request's id. */
   ask(body: RequestBody): Promise<FromServer> {
     return new Promise((done, failed) => {
-      if (!this.ready) {
+      const socket = this.openSocket();
+      if (socket === null) {
         failed(new Error("offline"));
         return;
       }
       const id = this.nextId++;
       this.waiting.set(id, { done, failed });
-      this.socket!.send(JSON.stringify({ v: 1, id, ...body }));
+      socket.send(JSON.stringify({ v: 1, id, ...body }));
     });
   }
 
   /** Sends without waiting for an answer. The request's id, which a refusal repeats. */
   tell(body: RequestBody): number {
     const id = this.nextId++;
-    if (this.ready) this.socket!.send(JSON.stringify({ v: 1, id, ...body }));
+    this.openSocket()?.send(JSON.stringify({ v: 1, id, ...body }));
     return id;
   }
 
@@ -60,7 +65,7 @@ export class Connection {
     if (socket === null) {
       this.delay = 250;
       this.open();
-    } else if (this.ready) {
+    } else if (this.ready()) {
       const tooLate = setTimeout(() => this.lose(socket), PONG_MILLISECONDS);
       const settled = (): void => clearTimeout(tooLate);
       void this.ask({ type: "ping" }).then(settled, settled);

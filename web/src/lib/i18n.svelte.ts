@@ -3,7 +3,10 @@ import en from "../locales/en.json";
 import zhHans from "../locales/zh-Hans.json";
 import { settings, type Language } from "./settings.svelte";
 
-type Plural = { one?: string; other: string };
+interface Plural {
+  one?: string;
+  other: string;
+}
 type Entry = string | Plural | string[];
 export type Key = keyof typeof en;
 type Values = Record<string, string | number>;
