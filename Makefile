@@ -78,8 +78,8 @@ $(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 	@touch $(VENV)/.play $@
 
 # ---- Checks ------------------------------------------------------------------------------------------------------------
-.PHONY: check format-check lint types layers cpp-tests cpp-release cpp-asan cpp-tsan python-tests
-check: format-check lint types layers  ## the quick checks only: formatting, lint, types, layers
+.PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests
+check: format-check lint types layers page-check  ## the quick checks only: formatting, lint, types, layers, the page
 
 format-check: $(VENV)/.test
 	@echo "== formatting"
@@ -97,6 +97,10 @@ types: $(VENV)/.test
 layers: $(VENV)/.test
 	@echo "== layers"
 	@lint-imports --no-logo
+
+page-check: $(VENV)/.tools
+	@echo "== the page: types, lint"
+	@python web/build_page.py --check build
 
 cpp-tests: cpp-release cpp-asan cpp-tsan  ## the C++ tests, plain and with sanitizers
 

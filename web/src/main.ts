@@ -3,4 +3,5 @@ import { mount } from "svelte";
 import App from "./App.svelte";
 import "./app.css";
 
-mount(App, { target: document.getElementById("app")! });
+const target = document.getElementById("app");
+if (target) mount(App, { target });
