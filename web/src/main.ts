@@ -1,7 +1,8 @@
-import { mount } from "svelte";
+// The theme comes first: the styles of components override it.
+import "./theme.css";
 
+import { mount } from "svelte";
 import App from "./App.svelte";
-import "./app.css";
 
 const target = document.getElementById("app");
 if (target) mount(App, { target });
