@@ -1,4 +1,4 @@
-// What a person hears of the game: words for a screen reader and sounds. Also counts finished games.
+// Words for a screen reader and sounds for what happens in the game. Also counts finished games.
 import type { GameStore } from "./game.svelte";
 import { t } from "./i18n.svelte";
 import type { FromServer, StateMessage } from "./messages";
@@ -54,7 +54,7 @@ export class Announcements {
   }
 }
 
-/** Differs between two states if somebody else acts or something else is asked. */
+/** Differs between two states if another player has to act, or has to do something else. */
 function taskOf({ actor, stage, frame, result }: StateMessage): string {
   return [actor, stage, frame.phase, frame.counters.pending, result === null].join();
 }

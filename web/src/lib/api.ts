@@ -1,4 +1,4 @@
-// What the page fetches beside its line to the server. null: the server cannot be reached.
+// Requests over HTTP, beside the WebSocket. They return null if the server is unreachable.
 import type { CatalogAnswer, OpponentsAnswer } from "./messages";
 
 export async function fetchCatalog(): Promise<CatalogAnswer | null> {
@@ -6,7 +6,7 @@ export async function fetchCatalog(): Promise<CatalogAnswer | null> {
   return response?.ok ? ((await response.json()) as CatalogAnswer) : null;
 }
 
-/** Nobody plays a game that does not exist. */
+/** No opponents for a spec that the server refuses. */
 export async function fetchOpponents(spec: string): Promise<OpponentsAnswer | null> {
   const response = await fetch(`/api/opponents?game=${encodeURIComponent(spec)}`).catch(() => null);
   if (response === null) return null;

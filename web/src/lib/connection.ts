@@ -1,9 +1,10 @@
-// The line to the server: one WebSocket that comes back by itself, with answers to requests.
+// The WebSocket to the server: reconnects by itself and matches answers to requests.
 import type { ErrorMessage, FromPage, FromServer } from "./messages";
 
 type Body<T> = T extends unknown ? Omit<T, "v" | "id"> : never;
 export type RequestBody = Body<FromPage>;
 
+/** The server answered a request with an error. */
 export class Refused extends Error {
   constructor(readonly answer: ErrorMessage) {
     super(answer.detail);
@@ -38,7 +39,7 @@ export class Connection {
     return this.socket?.readyState === WebSocket.OPEN ? this.socket : null;
   }
 
-  /** Sends; the answer is the first message that repeats the request's id. */
+  /** Sends a request. Resolves to the first message with the request's id; rejects with `Refused`, or if the connection is lost. */
   ask(body: RequestBody): Promise<FromServer> {
     return new Promise((done, failed) => {
       const socket = this.openSocket();
@@ -52,14 +53,14 @@ export class Connection {
     });
   }
 
-  /** Sends without waiting for an answer. The request's id, which a refusal repeats. */
+  /** Sends a request without waiting for an answer. Returns its id, which an error message repeats. */
   tell(body: RequestBody): number {
     const id = this.nextId++;
     this.openSocket()?.send(JSON.stringify({ v: 1, id, ...body }));
     return id;
   }
 
-  /** Opens at once what is closed. What seems open may be dead, for networks vanish without a word: it has to answer. */
+  /** Reconnects at once if closed. A connection that seems open is replaced if it does not answer a ping: networks vanish without notice. */
   private hurry(): void {
     const socket = this.socket;
     if (socket === null) {

@@ -1,6 +1,7 @@
-// Where things are on a board. One cell is 40 units; names of cells follow the game's notation.
+// Coordinates on the drawing of a board, and the names of cells in the game's notation.
 import type { Descriptor } from "./messages";
 
+/** The width of a cell in units of the drawing. */
 export const CELL = 40;
 
 export interface Geometry {

@@ -1,4 +1,4 @@
-// Words. The catalogues in locales/ hold the same keys; a value is a text, a text by plural form, or a list to pick from.
+// Texts in the language of the person. All catalogues in locales/ have the same keys; a value is a text, a text per plural form, or a list to pick from.
 import en from "../locales/en.json";
 import zhHans from "../locales/zh-Hans.json";
 import { settings, type Language } from "./settings.svelte";
@@ -32,7 +32,7 @@ export function has(key: string): key is Key {
   return key in en;
 }
 
-/** `which`, from 0 to 1, picks from a list. */
+/** The text of `key` with `{name}` replaced from `values`. `n` selects the plural form; `which`, in [0, 1), picks from a list. */
 export function t(key: Key, values: Values = {}): string {
   const entry = catalogues[language()][key] ?? key;
   let text: string;

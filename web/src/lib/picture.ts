@@ -1,4 +1,4 @@
-// A picture of the board: the drawing with its computed colours, painted on a canvas.
+// The board as a PNG image: a copy of the drawing with its computed styles, painted on a canvas.
 
 const properties = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-linecap", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "text-anchor", "stop-color", "transform"];
 

@@ -1,5 +1,5 @@
-// Why a point may not be played, in Chinese. The core gives its reasons in English sentences; this table knows them all
-// (tests/server/test_words.py plays games and says so).
+// The reasons why an action is illegal, in Chinese. The core gives them as English sentences; tests/server/test_words.py checks
+// that this table has every one.
 import { language } from "./i18n.svelte";
 
 const chinese: [RegExp, string][] = [
@@ -26,7 +26,7 @@ const chinese: [RegExp, string][] = [
   [/^'(.*)' is not an action of \w+; one is written like '(.*)'$/, "“$1”不是着法；着法写作“$2”的样子"],
 ];
 
-/** `inside` a sentence no capital letter is needed. */
+/** The reason in the language of the person. `inside` a sentence it starts without a capital letter. */
 export function reasonText(reason: string, inside = false): string {
   if (language() === "zh-Hans")
     for (const [pattern, text] of chinese) {

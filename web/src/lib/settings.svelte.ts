@@ -1,4 +1,4 @@
-// What a person has chosen about the page, kept in the browser.
+// The settings of the page, stored in the browser.
 import { MediaQuery } from "svelte/reactivity";
 import { load, save } from "./stored";
 
@@ -11,7 +11,7 @@ export interface Settings {
   sound: boolean;
   animation: boolean;
   cat: boolean;
-  /** null: where fingers play on a board of small cells. */
+  /** null: only on touch screens with a board of small cells. */
   confirm: boolean | null;
   coordinates: boolean;
   numbers: boolean;
@@ -35,16 +35,18 @@ const defaults: Settings = {
   scores: false,
 };
 
-const finger = new MediaQuery("pointer: coarse");
+const touch = new MediaQuery("pointer: coarse");
+/** Columns from which the cells of a board count as small. */
 const SMALL_CELLS = 13;
 
-/** Whether each move is confirmed on a board so wide. */
+/** True if moves are confirmed on a board of `width` columns. */
 export function confirms(width: number): boolean {
-  return settings.confirm ?? (finger.current && width >= SMALL_CELLS);
+  return settings.confirm ?? (touch.current && width >= SMALL_CELLS);
 }
 
 export const settings: Settings = $state(load("settings", defaults));
 
+/** Stores changed settings and applies them to the document. To be called once, while a component is set up. */
 export function keepSettings(): void {
   $effect(() => save("settings", $state.snapshot(settings)));
   $effect(() => {

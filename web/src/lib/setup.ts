@@ -1,4 +1,4 @@
-// What a game is begun with, how a game with its options is written, and what this browser remembers of both.
+// The setup of a new game, the spec of a game with options (`gomoku(size=9)`), and the last setups and games of this browser.
 import { load, save } from "./stored";
 
 export const HUMAN = "human";
@@ -6,15 +6,19 @@ export const HUMAN = "human";
 export interface Setup {
   game: string;
   options: Record<string, number | string>;
-  /** A player each; "" is the usual opponent. */
+  /** Who plays each side: `HUMAN`, the id of an opponent, or "" for the usual opponent. */
   seats: [string, string];
   opening: "" | "swap2";
 }
 
 interface Remembered {
+  /** The id of the last game. */
   current: string;
+  /** The kind of the last game. */
   last: string;
+  /** The id of the last game of each kind. */
   games: Record<string, string>;
+  /** The last setup of each kind of game. */
   setups: Record<string, Setup>;
 }
 
@@ -22,7 +26,7 @@ export function plainSetup(game: string): Setup {
   return { game, options: {}, seats: [HUMAN, ""], opening: "" };
 }
 
-/** As `gomoku(size=9,rule=renju)`. */
+/** Such as `gomoku(size=9,rule=renju)`. */
 export function specOf(setup: Pick<Setup, "game" | "options">): string {
   const options = Object.entries(setup.options).map(([name, value]) => `${name}=${value}`);
   return options.length > 0 ? `${setup.game}(${options.join(",")})` : setup.game;
@@ -35,7 +39,7 @@ export function parseSpec(spec: string): Pick<Setup, "game" | "options"> {
   return { game: game.trim(), options: Object.fromEntries(options) };
 }
 
-/** Tabs share what is remembered, so it is read anew each time. */
+/** Read from the browser each time, because other tabs change it. */
 export function remembered(): Remembered {
   return load<Remembered>("games", { current: "", last: "", games: {}, setups: {} });
 }

@@ -1,4 +1,4 @@
-// Short sounds made on the spot; no files. Browsers allow sound after the first click.
+// Short synthesized sounds. Browsers allow sound only after the first click.
 let context: AudioContext | null = null;
 
 function tone(frequency: number, seconds: number, volume: number, type: OscillatorType, after = 0): void {
@@ -17,7 +17,7 @@ function tone(frequency: number, seconds: number, volume: number, type: Oscillat
     oscillator.start(start);
     oscillator.stop(start + seconds);
   } catch {
-    // A machine without sound plays without.
+    // No audio device: the game goes on without sound.
   }
 }
 

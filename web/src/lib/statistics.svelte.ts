@@ -1,4 +1,4 @@
-// Games won, drawn and lost against opponents, kept in this browser only.
+// Games won, drawn and lost against opponents, stored in this browser only.
 import type { StateMessage } from "./messages";
 import { HUMAN } from "./setup";
 import { load, save } from "./stored";
@@ -10,13 +10,14 @@ interface Row {
 }
 interface Statistics {
   games: Record<string, Row>;
+  /** Keys of the last 50 games counted, so that none is counted twice. */
   counted: string[];
 }
 
 export const statistics: Statistics = $state({ games: {}, counted: [] });
 readAgain();
 
-/** Other tabs count too. */
+/** Reads the counts again: other tabs change them. */
 function readAgain(): void {
   Object.assign(statistics, load<Statistics>("statistics", { games: {}, counted: [] }));
 }
@@ -30,6 +31,7 @@ export function count(state: StateMessage): void {
   if (statistics.counted.includes(key)) return;
   const me = state.seats.indexOf(HUMAN);
   const row = (statistics.games[state.descriptor.game] ??= { won: 0, drawn: 0, lost: 0 });
+  // The state proxy, not the plain object that ??= evaluates to, so that the change is seen.
   const mine = statistics.games[state.descriptor.game] ?? row;
   if (state.result.winner === null) mine.drawn += 1;
   else if (state.result.winner === me) mine.won += 1;

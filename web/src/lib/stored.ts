@@ -1,4 +1,4 @@
-// Values that the browser keeps between visits. What it refuses to keep (private windows, full disks) lives as long as the tab.
+// Values in the browser's localStorage. Values that it refuses (private windows, full disks) are kept until the tab is closed.
 
 const refused = new Map<string, string>();
 

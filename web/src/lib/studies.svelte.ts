@@ -1,4 +1,4 @@
-// What the server finds out about a game for the person: hints, the analysis of the shown position, the review of all moves.
+// The studies that the server makes for this tab: hints, the analysis of the shown position, the review of all moves.
 import type { GameStore } from "./game.svelte";
 import type { AnalysisMessage, ErrorMessage, FromServer, HintMessage, JudgedMessage, StateMessage } from "./messages";
 
@@ -13,7 +13,7 @@ export class Studies {
   analysis = $state.raw<AnalysisMessage | null>(null);
   reviewing = $state(false);
   judged = $state.raw<JudgedMessage[]>([]);
-  /** For player 0, from -1 to 1, by ply; plies that nobody has valued yet are missing. */
+  /** Values for player 0, from -1 to 1, by ply. Plies without a value are missing. */
   values = $state.raw<Record<number, number>>({});
 
   private readonly game: GameStore;

@@ -1,4 +1,4 @@
-// Sentences about a game: who is who, what is asked, how it ended.
+// Sentences about a game: names of players, the task of the moment, the result, strengths, grades.
 import type { GameStore, Notice } from "./game.svelte";
 import { cellName } from "./geometry";
 import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
@@ -6,7 +6,7 @@ import type { Candidate, Descriptor, HintMessage, MoveView, Opponent, StateMessa
 import { reasonText } from "./reasons";
 import { HUMAN } from "./setup";
 
-/** What the pieces of a player are called: black or white, red or yellow, cross or nought. */
+/** The name of a player's pieces: black or white, red or yellow, cross or nought. */
 export function playerName(descriptor: Pick<Descriptor, "piece_kind">, player: number): string {
   return t(`player_${descriptor.piece_kind}_${player}` as Key);
 }
@@ -17,7 +17,7 @@ export function seatName(store: GameStore, seat: string): string {
   return opponent ? titleOf(opponent) : seat;
 }
 
-/** "You" or "Black": whoever sits there, as the subject of a sentence. */
+/** True if `player` is the only person in the game, who is then addressed as "you". */
 function isOnlyHuman(state: StateMessage, player: number): boolean {
   return state.seats[player] === HUMAN && state.seats[1 - player] !== HUMAN;
 }
@@ -37,7 +37,7 @@ export function resultText(store: GameStore, state: StateMessage): string {
   return t("result_wins", { player: playerName(state.descriptor, result.winner) });
 }
 
-/** What is asked of whom, in words. */
+/** The task of the player whose turn it is, or the result. */
 export function statusText(store: GameStore, state: StateMessage): string {
   if (state.result) return resultText(store, state);
   const actor = state.actor ?? 0;
@@ -66,7 +66,7 @@ export function noticeText(notice: Notice): string {
   return has(key) ? t(key, { place: notice.place, detail: reasonText(notice.detail) }) : notice.detail;
 }
 
-/** As much as the hint tells. An area is named by its corners for those who do not see it. */
+/** The words of a hint. Unless the board is `seen`, an area is named by its corners. */
 export function hintText(hint: HintMessage, descriptor: Descriptor, seen: boolean): string {
   if (hint.line) return t("hint_line_is", { line: hint.line.texts.map(actionText).join("  ") });
   if (hint.action) return t("hint_move_is", { move: actionText(hint.action.text) });
@@ -79,25 +79,25 @@ export function moveText(move: MoveView): string {
   return move.kind === "choice" ? t(`choice_${move.text}` as Key) : actionText(move.text);
 }
 
-/** What is known of an opponent's strength: how long it has learnt or searches, and its Elo where that was measured; `brief` leaves out how sure that is. */
+/** An opponent's strength: its training time or search effort, and its measured Elo. `brief` omits the error of the Elo. */
 export function strengthText(opponent: Opponent, brief = false): string {
   const key = opponent.elo_approximate ? "elo_about" : brief ? "elo_brief" : "elo";
   const elo = opponent.elo === null ? "" : t(key, { elo: Math.round(opponent.elo), error: Math.round(opponent.elo_error ?? 0) });
   return opponent.growth === null ? elo || noteOf(opponent) : [noteOf(opponent), elo].filter((part) => part).join(" · ");
 }
 
-/** The nets of one training, first to last. */
+/** The nets of one training run, the least trained first. */
 export function growthOf(opponents: Opponent[]): Opponent[] {
   return opponents.filter((each) => each.growth !== null).sort((a, b) => (a.growth ?? 0) - (b.growth ?? 0));
 }
 
-/** Whether the priors say anything: an analyst without intuition finds all moves alike. */
+/** False if all priors are equal, as for an analyst without a net: they are then not shown. */
 export function priorsDiffer(candidates: Candidate[]): boolean {
   const priors = candidates.map((each) => each.prior);
   return Math.max(...priors) - Math.min(...priors) > 1e-4;
 }
 
-/** How a move that loses so much of its value (which spans -1 to 1) is called. */
+/** The grade of a move by the value that it loses; values range from -1 to 1. */
 export function gradeOf(loss: number): "grade_blunder" | "grade_mistake" | "grade_inaccuracy" | "grade_good" {
   return loss >= 0.4 ? "grade_blunder" : loss >= 0.2 ? "grade_mistake" : loss >= 0.1 ? "grade_inaccuracy" : "grade_good";
 }
@@ -112,12 +112,12 @@ export function choiceName(game: string, name: string, choice: string): string {
   return has(key) ? t(key) : choice;
 }
 
-/** A score with its sign, as a solver's are written. */
+/** A solver's score with its sign. */
 export function signed(score: number): string {
   return score > 0 ? `+${score}` : score < 0 ? `−${-score}` : "0";
 }
 
-/** Actions are written as the game's notation has them; only a pass has a word of its own. */
+/** An action in the game's notation; only a pass is translated. */
 export function actionText(text: string): string {
   return text === "pass" ? t("pass") : text;
 }

@@ -1,4 +1,4 @@
-// The rules of the games for people, with small diagrams. A game without a page here is playable all the same.
+// The rules of the games in words, with small diagrams. A game without an entry is playable, its rules tab says so.
 import type { Language } from "../lib/settings.svelte";
 
 export interface Diagram {

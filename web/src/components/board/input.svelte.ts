@@ -3,7 +3,7 @@ import { t } from "../../lib/i18n.svelte";
 import type { ActionView, Descriptor, Frame } from "../../lib/messages";
 import { reasonText } from "../../lib/reasons";
 
-/** What the board is given from outside; read again whenever it changes. */
+/** The props of the board that its input depends on; read again whenever they change. */
 interface Given {
   descriptor: Descriptor;
   frame: Frame;
