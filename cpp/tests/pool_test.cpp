@@ -15,8 +15,6 @@
 namespace qizero {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::vector<Connect4> some_positions(int count) {
   std::vector<Connect4> positions;
   for (std::uint64_t seed = 0; static_cast<int>(positions.size()) < count; ++seed) {
@@ -237,44 +235,127 @@ void given_up_searches_leave_the_pool_usable() {
   }
 }
 
-void cancellation_is_quick() {
+// A random game that counts the actions that are applied to all its positions, and can cancel a token at one of them.
+class CountingGame : public RandomGame {
+ public:
+  static inline std::atomic<int> applied{0};
+  static inline int cancel_at = 0;  // cancels `token` when this many actions have been applied; 0: never
+  static inline CancelToken* token = nullptr;
+
+  CountingGame() = default;
+  explicit CountingGame(const RandomGame& game) : RandomGame(game) {}
+  static CountingGame initial(const OptionValues& options) { return CountingGame(RandomGame::initial(options)); }
+  static CountingGame from_setup(const OptionValues& options, const Setup&) { return initial(options); }
+  CountingGame transformed(int) const { return *this; }
+  void apply(Action action) {
+    RandomGame::apply(action);
+    if (++applied == cancel_at) token->cancel();
+  }
+  friend bool operator==(const CountingGame&, const CountingGame&) = default;
+};
+
+SearchParams endless_search() {
   SearchParams endless;
   endless.simulations = 0;
   endless.milliseconds = 1e9;
-  SearchParams without_leaves = endless;
-  without_leaves.solver = false;
-  const auto cancelled_run = [](auto& search, const auto& position, auto&& run) {
+  endless.solver = false;
+  return endless;
+}
+
+void check_cancelled(const Search<CountingGame>& search) {
+  CHECK(search.stop_reason() == StopReason::cancelled, std::string(stop_reason_name(search.stop_reason())));
+  CHECK(search.root_position().is_legal(search.best_action()), "the best so far is legal");
+}
+
+// run_natively looks at the token every 16 steps. A step ends with an evaluation (a walk, a playout, and a look at the
+// replies of the leaf), or after walks_at_once walks to known ends.
+void native_searches_stop_within_sixteen_steps_of_a_cancel() {
+  constexpr int plies = 60, actions = 4;
+  const CountingGame long_game = CountingGame::initial({1, plies, 0, actions});
+  const CountingGame one_ply = CountingGame::initial({1, 1, 0, 3});  // after the root nothing needs an evaluation
+  for (const auto& [position, applied_a_step] :
+       {std::pair{long_game, 2 * plies + actions}, std::pair{one_ply, Search<CountingGame>::walks_at_once}}) {
+    PositionSearch<CountingGame> search({.slots = 2}, endless_search(), position);
+    for (const int cancel_at : {1, 10'000, 100'000}) {
+      const auto token = std::make_shared<CancelToken>();
+      search.pool().set_cancel_token(token);
+      search.begin(std::span(&position, 1), false);
+      CountingGame::applied = 0;
+      CountingGame::token = token.get();
+      CountingGame::cancel_at = cancel_at;
+      CHECK(search.pool().run_natively(NativeEvaluator::rollout, 0), "every slot rests");
+      const int after = CountingGame::applied - cancel_at;
+      CHECK(after >= 0 && after <= 17 * applied_a_step, std::to_string(after) + " actions after the cancel");
+      check_cancelled(search.search(0));
+    }
+  }
+}
+
+// A batch that was prepared before the cancel is still handed out; with two halves each may have one.
+void batched_searches_stop_with_the_batches_under_way() {
+  const CountingGame long_game = CountingGame::initial({1, 60, 0, 4}), one_ply = CountingGame::initial({1, 1, 0, 3});
+  CountingGame::cancel_at = 0;
+  for (const int halves : {1, 2}) {
+    for (const bool before_submit : {false, true}) {
+      PositionSearch<CountingGame> search({.slots = 2, .leaves_per_tree = 4, .halves = halves, .cache_positions = 0},
+                                          endless_search(), long_game);
+      Pool<CountingGame>& pool = search.pool();
+      HashNetwork<CountingGame> network(pool);
+      const auto token = std::make_shared<CancelToken>();
+      pool.set_cancel_token(token);
+      const std::vector<CountingGame> positions(2, long_game);
+      search.begin(positions, false);
+      for (int batches = 0; batches < 50; ++batches) {
+        const Outputs outputs = network.evaluate(pool.collect());
+        if (before_submit && batches == 49) token->cancel();
+        pool.submit(outputs.policy.data(), outputs.wdl.data());
+      }
+      token->cancel();
+      int after = 0;
+      for (auto batch = pool.collect(); batch.rows > 0; batch = pool.collect(), ++after) {
+        const Outputs outputs = network.evaluate(batch);
+        pool.submit(outputs.policy.data(), outputs.wdl.data());
+      }
+      CHECK(after <= halves, std::to_string(after) + " batches after the cancel");
+      check_cancelled(search.search(0));
+      check_cancelled(search.search(1));
+    }
+  }
+  // Here no batch follows the root's: the walks to known ends must look at the token themselves.
+  PositionSearch<CountingGame> search({.slots = 2}, endless_search(), one_ply);
+  const auto token = std::make_shared<CancelToken>();
+  search.pool().set_cancel_token(token);
+  search.begin(std::span(&one_ply, 1), false);
+  CountingGame::applied = 0;
+  CountingGame::token = token.get();
+  CountingGame::cancel_at = 10'000;
+  drain(search.pool());
+  const int after = CountingGame::applied - CountingGame::cancel_at;
+  CHECK(after >= 0 && after <= 2 * Search<CountingGame>::walks_at_once, std::to_string(after) + " actions");
+  check_cancelled(search.search(0));
+}
+
+// The token belongs to another thread. benchmarks/cancel_latency.py measures how long it takes.
+void another_thread_can_cancel() {
+  const CountingGame long_game = CountingGame::initial({1, 60, 0, 4});
+  CountingGame::cancel_at = 0;
+  for (const bool natively : {true, false}) {
+    PositionSearch<CountingGame> search({.slots = 2, .leaves_per_tree = 4}, endless_search(), long_game);
     const auto token = std::make_shared<CancelToken>();
     search.pool().set_cancel_token(token);
-    search.begin(std::span(&position, 1), false);
-    Clock::time_point asked;
+    CountingGame::applied = 0;
+    search.begin(std::span(&long_game, 1), false);
     std::jthread other([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      asked = Clock::now();
+      while (CountingGame::applied < 1000) std::this_thread::yield();
       token->cancel();
     });
-    run(search.pool());
-    const auto returned = Clock::now();
+    if (natively)
+      search.pool().run_natively(NativeEvaluator::rollout, 0);
+    else
+      drain(search.pool());
     other.join();
-    const double ms = std::chrono::duration<double, std::milli>(returned - asked).count();
-    CHECK(ms < 50, std::to_string(ms) + " ms");
-    CHECK(search.search(0).stop_reason() == StopReason::cancelled, "");
-    CHECK(position.is_legal(search.search(0).best_action()), "");
-  };
-  const auto natively = [](auto& pool) { CHECK(pool.run_natively(NativeEvaluator::rollout, 0), "every slot rests"); };
-  const auto in_batches = [](auto& pool) { drain(pool); };
-
-  PositionSearch<Connect4> native({.slots = 2}, endless, Connect4{});
-  cancelled_run(native, Connect4{}, natively);
-  for (const int halves : {1, 2}) {
-    PositionSearch<Connect4> batched({.slots = 2, .leaves_per_tree = 4, .halves = halves}, endless, Connect4{});
-    cancelled_run(batched, Connect4{}, in_batches);
+    check_cancelled(search.search(0));
   }
-  // Every action ends the game: nothing is ever evaluated after the root.
-  const RandomGame one_ply = RandomGame::initial({1, 1, 0, 3});
-  PositionSearch<RandomGame> known({.slots = 2}, without_leaves, one_ply);
-  cancelled_run(known, one_ply, natively);
-  cancelled_run(known, one_ply, in_batches);
 }
 
 void slices_of_time_change_nothing() {
@@ -389,7 +470,11 @@ int main() {
                     {"bad outputs leave the batch to be submitted", bad_outputs_leave_the_batch_to_be_submitted},
                     {"extreme logits are priors", extreme_logits_are_priors},
                     {"given-up searches leave the pool usable", given_up_searches_leave_the_pool_usable},
-                    {"cancellation is quick", cancellation_is_quick},
+                    {"native searches stop within sixteen steps of a cancel",
+                     native_searches_stop_within_sixteen_steps_of_a_cancel},
+                    {"batched searches stop with the batches under way",
+                     batched_searches_stop_with_the_batches_under_way},
+                    {"another thread can cancel", another_thread_can_cancel},
                     {"slices of time change nothing", slices_of_time_change_nothing},
                     {"memory limits end a search", memory_limits_end_a_search},
                     {"reused trees keep their visits", reused_trees_keep_their_visits},

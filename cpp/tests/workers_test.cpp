@@ -1,8 +1,6 @@
 // The team of threads: every item once, errors reach the caller, nobody is waited for in vain.
 #include "base/workers.h"
 
-#include <chrono>
-
 #include "check.h"
 
 namespace qizero {

@@ -16,7 +16,7 @@ def misbehave(how: str) -> str:
         sys.stderr.write("out of luck\n")
         sys.exit(3)
     if how == "hang":
-        time.sleep(60)
+        time.sleep(3600)
     if how == "flood":
         while True:
             sys.stdout.write("chatter\n")
@@ -66,7 +66,7 @@ def main() -> None:
             sys.stdout.write(answer + "\n")
             sys.stdout.flush()
     if engine.how == "stubborn":
-        time.sleep(60)
+        time.sleep(3600)
 
 
 if __name__ == "__main__":

@@ -128,9 +128,15 @@ class Brain:
     """A player of Gomoku behind the protocol: `obey` takes a line and answers through `say`."""
 
     def __init__(
-        self, say: Callable[[str], None], spec: str | None = None, seed: int | None = None, stops: Stops | None = None
+        self,
+        say: Callable[[str], None],
+        spec: str | None = None,
+        seed: int | None = None,
+        stops: Stops | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._say = say
+        self._clock = clock
         self._spec = spec
         self._seed = seed
         self._stops = stops or Stops()
@@ -155,10 +161,10 @@ class Brain:
         }
 
     def obey(self, line: str, number: int = 0, arrived: float | None = None) -> bool:
-        """Carries out a line; False after END. `number` and `arrived` (monotonic seconds) tell which thinking is meant
-        by a stop, and since when its time runs."""
+        """Carries out a line; False after END. A stop ends the thinking of lines with a smaller `number`. A turn's time
+        runs from `arrived`, in seconds of the clock."""
         self._number = number
-        self._arrived = time.monotonic() if arrived is None else arrived
+        self._arrived = self._clock() if arrived is None else arrived
         word, _, rest = line.strip().partition(" ")
         command = word.upper()
         try:
@@ -305,9 +311,9 @@ class Brain:
         stones = int(np.count_nonzero(state.board()))
         deadline = self._arrived + self._limits.thinking_ms(stones, cells, self._used_ms) / 1000
         if self._spec is None and isinstance(player, AlphaBetaPlayer):
-            player.milliseconds = max(1.0, 1000 * (deadline - time.monotonic()))
+            player.milliseconds = max(1.0, 1000 * (deadline - self._clock()))
         token = self._stops.begin(self._number)
-        clock = threading.Timer(max(0.0, deadline - time.monotonic()), token.cancel)
+        clock = threading.Timer(max(0.0, deadline - self._clock()), token.cancel)
         clock.daemon = True
         clock.start()
         try:
@@ -316,7 +322,7 @@ class Brain:
             clock.cancel()
             clock.join()
             self._stops.end()
-            self._used_ms += (time.monotonic() - self._arrived) * 1000
+            self._used_ms += (self._clock() - self._arrived) * 1000
 
     # ---- Positions that come line by line ----------------------------------------------------------------------------
 

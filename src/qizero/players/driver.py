@@ -51,15 +51,15 @@ def search_states(
     return [search.result(slot) for slot in range(len(states))]
 
 
-def now_and_then(function: Callable[[], None]) -> Callable[[], None]:
-    """A function to be called often that calls `function` at most every PROGRESS_SECONDS."""
-    due = time.monotonic() + PROGRESS_SECONDS
+def now_and_then(function: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> Callable[[], None]:
+    """A function to be called often that calls `function` at most every PROGRESS_SECONDS of `clock`."""
+    due = clock() + PROGRESS_SECONDS
 
     def call() -> None:
         nonlocal due
-        if time.monotonic() >= due:
+        if clock() >= due:
             function()
-            due = time.monotonic() + PROGRESS_SECONDS
+            due = clock() + PROGRESS_SECONDS
 
     return call
 

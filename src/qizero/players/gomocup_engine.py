@@ -37,6 +37,7 @@ START_SECONDS = 20.0  # until OK after START: engines load their networks
 LATE_SECONDS = 3.0  # an answer that comes so much later than allowed is a hang
 STOP_SECONDS = 0.04  # for the answer to YXSTOP, before the process is ended instead
 END_SECONDS = 1.0  # between END and the end of the process
+LAST_WORDS_SECONDS = 0.5  # for the exit code and the last lines of an engine that closed its output
 MAX_UNREAD_LINES = 1000
 MAX_LINE_BYTES = 4096
 UNLIMITED_MS = 2_147_483_647
@@ -97,8 +98,8 @@ class _Process:
     def last_words(self) -> str:
         """How it ended, for an error message."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2)
-            self._errors_reader.join(0.2)
+            self._process.wait(LAST_WORDS_SECONDS)
+            self._errors_reader.join(LAST_WORDS_SECONDS)
         code = self._process.returncode
         ended = "closed its output" if code is None else f"ended with exit code {code}"
         words = b" ".join(self._errors).decode(errors="replace").strip()

@@ -50,7 +50,7 @@ class Player(Protocol):
     name: str
 
     def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        """The action to play; cancelled, the best so far, within 50 ms."""
+        """The action to play. Cancelled, it returns the best so far (benchmarks/cancel_latency.py: within 50 ms)."""
         ...
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
