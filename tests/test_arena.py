@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from qizero.games.catalog import State, list_games, load_game
+from qizero.games.catalog import Game, State, list_games, load_game
 from qizero.players.specs import Player, RandomPlayer, make_player
 from qizero.strength.match import (
     GameRecord,
@@ -22,16 +23,16 @@ from qizero.strength.match import (
 from qizero.strength.openings import random_opening
 
 
-class FirstAction(RandomPlayer):
-    """Plays the first legal action and remembers what it was asked."""
+class Recorder(RandomPlayer):
+    """Plays at random and remembers which positions it was asked about."""
 
-    def __init__(self) -> None:
-        super().__init__(load_game("tictactoe"), 0)
-        self.asked: list[tuple[int, ...]] = []
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        self.asked: Counter[tuple[int, ...]] = Counter()
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
-        self.asked += [tuple(state.history()) for state in states]
-        return [state.legal_actions()[0] for state in states]
+        self.asked.update(tuple(state.history()) for state in states)
+        return super().choose_many(states)
 
 
 def test_both_games_of_a_pair_have_one_opening_and_swapped_sides() -> None:
@@ -47,13 +48,21 @@ def test_both_games_of_a_pair_have_one_opening_and_swapped_sides() -> None:
         assert (a.first_player_side, b.first_player_side) == (0, 1)
 
 
-def test_a_player_is_asked_only_on_its_turns() -> None:
-    game = load_game("tictactoe")
-    player = FirstAction()
-    play_match(game, player, make_player("random", game, seed=2), 10, seed=3, opening_plies=0)
-    for history in player.asked:
-        assert len(history) < 9
-    assert {len(history) % 2 for history in player.asked} == {0, 1}
+@pytest.mark.parametrize("name", ["tictactoe", "liuzhou(max_steps=30)"])
+def test_a_player_is_asked_on_its_turns_and_on_no_other(name: str) -> None:
+    game = load_game(name)
+    first, second = Recorder(game, 1), Recorder(game, 2)
+    records: list[GameRecord] = []
+    play_match(game, first, second, 10, seed=3, opening_plies=2, on_game=records.append)
+    turns: dict[bool, Counter[tuple[int, ...]]] = {True: Counter(), False: Counter()}
+    for record in records:
+        state = game.new_initial_state()
+        for ply, action in enumerate(record.actions):
+            if ply >= record.opening_plies:
+                turns[state.current_player() == record.first_player_side][record.actions[:ply]] += 1
+            state.apply_action(action)
+    assert first.asked == turns[True]
+    assert second.asked == turns[False]
 
 
 def test_counts_are_the_first_players() -> None:

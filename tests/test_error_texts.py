@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,8 +30,13 @@ def test_quotes(text: str, quote: str) -> None:
     assert str(error.value).startswith(f"{quote} is not an action of tictactoe")
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_a_clear_error(text: str) -> None:
-    with pytest.raises(qizero.InvalidInputError) as error:
-        qizero.load_game("no game " + text)
-    assert str(error.value).isprintable() or any(not character.isprintable() for character in text)
+CONTROL_CHARACTERS = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cc"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(CONTROL_CHARACTERS), max_size=60))
+def test_no_error_holds_a_control_character(text: str) -> None:
+    """One could move the cursor, clear the screen, or break the one line that an error has."""
+    for function in (qizero.load_game, STATE.string_to_action):
+        with pytest.raises(ValueError, match="no game") as error:
+            function("no game " + text)
+        assert not set(str(error.value)) & set(CONTROL_CHARACTERS)

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -152,26 +151,23 @@ def test_another_network_or_game_in_the_same_directory_is_refused(
 
 
 def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    cycles, kills = 4, 6
-    run_cycles(tmp_path / "whole", small_config(cycles))
-    script = (
-        "import sys; from pathlib import Path; from qizero.training.config import load_config; "
-        "from qizero.base.events import Events; from qizero.training.run import Run; "
-        "run = Run(Path(sys.argv[1]), load_config('tictactoe', None, sys.argv[2:]), Events()); "
-        "run.open(); run.train()"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "killed"), *SMALL, f"run.cycles={cycles}"]
+    cycles = 4
+    settings = [*SMALL, f"run.cycles={cycles}"]
+
+    def train(directory: str, kind: str = "play", number: int = 0) -> subprocess.CompletedProcess[str]:
+        script = Path(__file__).parent / "killed_run.py"
+        command = [sys.executable, str(script), str(tmp_path / directory), kind, str(number), *settings]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+
+    whole = train("whole")
+    assert whole.returncode == 0, whole.stderr
+    steps = json.loads(whole.stdout)
     rng = random.Random(1)
-    for _ in range(kills):
-        process = subprocess.Popen(command)
-        marker = tmp_path / "killed" / "replay"
-        deadline = time.monotonic() + 60
-        while not marker.exists() and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.05)
-        time.sleep(rng.uniform(0, 1.5))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, check=True, timeout=120)
+    for kind in ("play", "learn", "write", "write", "learn", "play"):  # a cycle or less: it comes to its end only after
+        died = train("killed", kind, rng.randint(1, steps[kind] // cycles))
+        assert died.returncode == -signal.SIGKILL, (kind, died.stderr)
+    last = train("killed")
+    assert last.returncode == 0, last.stderr
     assert_same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
 
 
