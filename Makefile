@@ -35,7 +35,8 @@ play: $(VENV)/.play  ## set everything up and play
 	@$(VENV)/bin/qizero play --end-with-input
 
 test: check cpp-tests python-tests  ## set everything up and run every check
-	@echo "make test: everything is in order"
+	@cat build/skipped.txt
+	@echo "make test: everything that was run is in order"
 
 # ---- Setting up --------------------------------------------------------------------------------------------------------
 define need_python
@@ -78,7 +79,7 @@ $(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 	@touch $(VENV)/.play $@
 
 # ---- Checks ------------------------------------------------------------------------------------------------------------
-.PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests
+.PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests quick
 check: format-check lint types layers page-check  ## the quick checks only: formatting, lint, types, layers, the page
 
 format-check: $(VENV)/.test
@@ -113,7 +114,12 @@ cpp-release cpp-asan cpp-tsan: cpp-%: $(VENV)/.tools
 
 python-tests: $(VENV)/.test  ## the Python tests
 	@echo "== Python tests"
-	@pytest -n $(CORES)
+	@pytest -n $(CORES) --dist worksteal --skipped-to build/skipped.txt
+
+quick: $(VENV)/.test  ## on a built tree in a minute: core, players, sessions and files; no browser, training, sanitizers
+	@pytest -o addopts=--strict-markers -q --no-header --quick -n $(CORES) --dist worksteal --skipped-to build/skipped.txt tests
+	@cat build/skipped.txt
+	@echo "make quick: not run: the C++ tests, formatting, lint, types, examples in docs and docstrings"
 
 # ---- Work --------------------------------------------------------------------------------------------------------------
 format: $(VENV)/.test  ## format C++ and Python, sort imports

@@ -7,6 +7,8 @@ import pytest
 from qizero.bench.games import bench_env, bench_rollout
 from qizero.games.catalog import InvalidInputError, load_game
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rollout_figures_agree(threads: int) -> None:

@@ -14,6 +14,8 @@ from qizero.cli.main import main
 from qizero.games.catalog import InvalidInputError, load_game
 from qizero.nets.architecture import NetworkConfig
 
+pytestmark = pytest.mark.slow
+
 SMALL = NetworkConfig(channels=4, blocks=1)
 
 

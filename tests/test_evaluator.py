@@ -37,6 +37,8 @@ from qizero.nets.evaluator import (
 from qizero.nets.network import Network, export_onnx
 from qizero.nets.quantization import random_positions
 
+pytestmark = pytest.mark.training
+
 CONNECT4 = qizero.load_game("connect4")
 EXACT_BACKENDS = [
     name for name in BACKENDS if name in ("auto", "default", "native", "onnxruntime", "openvino", "torch")

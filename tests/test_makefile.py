@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("awk", "bash", "find", "getconf", "make", "rm")
 COMPILER = "#!/bin/sh\nexit 0\n"

@@ -27,6 +27,8 @@ from qizero.nets.network import (
 )
 from qizero.nets.onnx_file import ModelFileError, read_onnx_file
 
+pytestmark = pytest.mark.training
+
 TINY = NetworkConfig(channels=8, blocks=2, head_channels=6, value_hidden=10)
 GAMES = [row.id for row in qizero.list_games()]
 

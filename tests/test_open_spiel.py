@@ -10,6 +10,8 @@ import pytest
 
 import qizero
 
+pytestmark = pytest.mark.slow
+
 GAMES_PLAYED = 2_000
 
 

@@ -31,6 +31,8 @@ from qizero.training.config import SelfPlayConfig, TrainConfig, load_config
 from qizero.training.run import Run, RunError
 from qizero.training.selfplay import CycleResult, play_cycle
 
+pytestmark = pytest.mark.training
+
 torch = pytest.importorskip("torch")
 
 SMALL = (

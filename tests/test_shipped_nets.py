@@ -12,6 +12,8 @@ from qizero.games.catalog import State
 from qizero.players.specs import Player
 from qizero.strength.match import play_match
 
+pytestmark = pytest.mark.slow
+
 MODELS = Path(qizero.__file__).parent / "models"
 NETS = sorted(MODELS.glob("*.onnx"))
 

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import qizero
+
+pytestmark = pytest.mark.slow
 
 STUB = Path(qizero.__file__).with_name("_core.pyi")
 

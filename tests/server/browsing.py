@@ -14,7 +14,7 @@ import pytest
 
 import qizero
 from qizero.server.app import STATIC
-from server.conftest import RunningServer
+from server.conftest import HANG_SECONDS, RunningServer
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -29,6 +29,8 @@ if not (STATIC / "index.html").exists():
 
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright  # noqa: E402
+
+expect.set_options(timeout=1000 * HANG_SECONDS)
 
 __all__ = ["Browser", "BrowserContext", "Locator", "Page", "expect", "sync_playwright"]
 
@@ -53,6 +55,7 @@ class Tab:
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
+        self.page.set_default_timeout(1000 * HANG_SECONDS)
         self.problems: list[str] = []
         self.page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
@@ -93,13 +96,10 @@ def play_until_over(
     page: Page, act: Callable[[str], None], push: Callable[[Locator], None] = Locator.click, limit: int = 300
 ) -> None:
     """Acts on the first cell that can be acted on, or pushes the first button, until the game is over."""
-    deadline = time.monotonic() + 120
     for _ in range(limit):
         page.wait_for_function(
-            "() => document.querySelector('.status.over, .cell.can, .status .primary, .selected') !== null",
-            timeout=20_000,
+            "() => document.querySelector('.status.over, .cell.can, .status .primary, .selected') !== null"
         )
-        assert time.monotonic() < deadline, "the game takes too long"
         if page.locator(".status.over").count():
             return
         if page.locator(".status .primary").count():
@@ -120,14 +120,29 @@ def play_until_over(
         page.wait_for_function(
             "n => document.querySelectorAll('.moves .move').length !== n || document.querySelector('.status.over')",
             arg=before,
-            timeout=20_000,
         )
     pytest.fail("the game did not end")
 
 
+def wait_for_animations(page: Page) -> None:
+    """Returns when nothing moves but what never stops."""
+    page.wait_for_function(
+        "() => document.getAnimations().every("
+        "each => each.playState !== 'running' || !Number.isFinite(each.effect.getComputedTiming().endTime))"
+    )
+
+
+def wait_until(page: Page, condition: Callable[[], bool]) -> None:
+    """Lets the browser's events arrive until the condition holds."""
+    deadline = time.monotonic() + HANG_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "what is waited for does not come"
+        page.wait_for_timeout(20)
+
+
 def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
     """What axe finds serious, once the page stands still: rules, and where they are broken."""
-    page.wait_for_timeout(300)
+    wait_for_animations(page)
     found = Axe().run(page).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]

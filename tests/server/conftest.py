@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 import uvicorn
 from websockets.sync.client import ClientConnection, connect
@@ -21,6 +22,10 @@ from server.fakes import fake_parts
 
 if TYPE_CHECKING:
     from server.browsing import Browser, BrowserContext, Tab, Tabs
+
+
+HANG_SECONDS = 120.0
+"""What takes longer will never come; nothing else is judged by time."""
 
 
 class RunningServer:
@@ -34,7 +39,7 @@ class RunningServer:
         self._server = uvicorn.Server(uvicorn_config(create_app(parts), "127.0.0.1", self.port))
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
         self._thread.start()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HANG_SECONDS
         while not self._server.started:
             assert time.monotonic() < deadline, "the server did not start"
             time.sleep(0.01)
@@ -46,10 +51,17 @@ class RunningServer:
     def client(self, **more: Any) -> Client:
         return Client(self._clients.enter_context(connect(f"ws://127.0.0.1:{self.port}/ws", close_timeout=1, **more)))
 
+    def wait_until_idle(self) -> None:
+        """Returns when no search runs or waits."""
+        deadline = time.monotonic() + HANG_SECONDS
+        while httpx.get(self.url + "/api/health", timeout=HANG_SECONDS).json()["searches"]:
+            assert time.monotonic() < deadline, "a search goes on"
+            time.sleep(0.02)
+
     def stop(self) -> None:
         self._clients.close()
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(HANG_SECONDS)
 
 
 class Client:
@@ -65,18 +77,25 @@ class Client:
         self.socket.send(json.dumps({"v": 1, "id": self._id, "type": kind, **fields}))
         return self._id
 
-    def receive(self, timeout: float = 5.0) -> dict[str, Any]:
+    def receive(self, timeout: float = HANG_SECONDS) -> dict[str, Any]:
         message: dict[str, Any] = json.loads(self.socket.recv(timeout))
         if message["type"] == "state":
             self.state = message
         return message
 
-    def wait_for(self, predicate: Callable[[dict[str, Any]], bool], timeout: float = 5.0) -> dict[str, Any]:
-        deadline = time.monotonic() + timeout
+    def wait_for(self, predicate: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             message = self.receive(max(0.01, deadline - time.monotonic()))
             if predicate(message):
                 return message
+
+    def until_pong(self) -> list[dict[str, Any]]:
+        """Everything that the server had sent before it answered a ping that is sent now."""
+        request, seen = self.send("ping"), [self.receive()]
+        while seen[-1].get("id") != request:
+            seen.append(self.receive())
+        return seen[:-1]
 
     def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Sends and waits for the answer to it."""

@@ -109,7 +109,7 @@ def make_fake_player(spec: str, game: Game) -> FakePlayer:
 FAKE_ROWS = [
     OpponentRow("quick", "fake:0.02", "level", "Quick", "快手", elo=100.0, elo_error=20.0),
     OpponentRow("slow", "fake:1.5", "level", "Slow", "慢手", elo=900.0, elo_error=30.0),
-    OpponentRow("sleepy", "fake:30", "level", "Sleepy", "瞌睡虫"),
+    OpponentRow("sleepy", "fake:36000", "level", "Sleepy", "瞌睡虫"),
     OpponentRow("broken", "none", "engine", "Broken", "坏的"),
 ]
 
@@ -138,7 +138,7 @@ def fake_parts(directory: Path, **more: Any) -> ServerParts:
         "opponents": FakeOpponents(),
         "journal_directory": directory,
         "pace": Pace(0.0, 0.0),
-        "limits": Limits(messages_per_second=1e6, message_burst=1e6),
+        "limits": Limits(messages_per_second=1e6, message_burst=1e6, search_seconds=36_000.0),
         "searches": 2,
     }
     return ServerParts(**{**arguments, **more})

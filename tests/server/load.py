@@ -34,6 +34,7 @@ class Load:
     searches: int
     pace: float
     seed: int = 1
+    answers_each: int | None = None  # after which a person stops before the time is over
 
 
 @dataclass
@@ -50,13 +51,15 @@ class Report:
 
 
 class Line:
-    """A tab: sends requests, remembers the last state and the largest place in the queue that it was told."""
+    """A tab: sends requests, remembers the last state and what it was told about its searches: the largest place in
+    the queue, and the first word."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self._id = 0
         self.state: dict[str, Any] = {}
         self.place = 0
+        self.told: str | None = None  # the first about a search: "progress" or "busy"
 
     async def send(self, kind: str, **fields: Any) -> int:
         self._id += 1
@@ -68,6 +71,7 @@ class Line:
         if message["type"] == "state":
             self.state = message
         elif message["type"] == "progress" or message.get("code") == "busy":
+            self.told = self.told or message.get("code", "progress")
             self.place = max(self.place, message["place"])
         return message
 
@@ -97,10 +101,11 @@ async def play(load: Load, number: int, until: float, report: Report) -> None:
     game = load.games[number % len(load.games)]
     opponent = list(load.budgets)[number // len(load.games) % len(load.budgets)]
     budget, seats = load.budgets[opponent], (HUMAN, opponent) if number % 2 else (opponent, HUMAN)
+    answers = 0
     await asyncio.sleep(rng.uniform(0, load.think_seconds))
     async with connect(load.uri) as connection:
         line = Line(connection)
-        while time.monotonic() < until:
+        while time.monotonic() < until and answers != load.answers_each:
             if not line.state or line.state["result"] is not None:
                 await line.new(game, seats)
                 report.games += 1
@@ -114,6 +119,7 @@ async def play(load: Load, number: int, until: float, report: Report) -> None:
                 line.place, began = 0, time.monotonic()
                 await line.wait_for_opponent()
                 seconds = time.monotonic() - began
+                answers += 1
                 allowed = ALLOWED_FACTOR * (max(budget, load.pace) + line.place * budget / load.searches)
                 report.answers.append(seconds)
                 report.answered_at.append(began + seconds)
@@ -149,6 +155,25 @@ async def run_load(load: Load, report: Report) -> None:
     await asyncio.gather(*idle, return_exceptions=True)
 
 
+async def busy_within(line: Line, seconds: float) -> bool:
+    """Whether the server says that it is busy before the time is over."""
+    ends, busy = time.monotonic() + seconds, False
+    while (left := ends - time.monotonic()) > 0:
+        try:
+            message = await asyncio.wait_for(line.receive(), left)
+        except TimeoutError:
+            break
+        busy = busy or message.get("code") == "busy"
+    return busy
+
+
+async def told_busy(line: Line) -> bool:
+    """Whether the first that the person is told about a search is that the server is busy; else it waits or runs."""
+    while line.told is None:
+        await line.receive()
+    return line.told == "busy"
+
+
 @dataclass
 class Overload:
     """What happened to those who came too many."""
@@ -160,11 +185,14 @@ class Overload:
     errors: list[str] = field(default_factory=list)
 
 
-async def run_overload(uri: str, people: int, opponent: str, seconds: float) -> Overload:
-    """Everybody asks for a move in the same moment and then waits; more than the server can hold."""
-    outcome, ready = Overload(), asyncio.Event()
+async def run_overload(uri: str, people: int, opponent: str, seconds: float | None = None) -> Overload:
+    """Everybody asks for a move in the same moment, more than the server can hold. Everybody then waits for `seconds`,
+    or without them until all have been told how it stands with their search."""
+    outcome, ready, all_told = Overload(), asyncio.Event(), asyncio.Event()
+    told = 0
 
     async def ask_for_a_move() -> None:
+        nonlocal told
         try:
             async with connect(uri) as connection:
                 line = Line(connection)
@@ -172,14 +200,14 @@ async def run_overload(uri: str, people: int, opponent: str, seconds: float) -> 
                 outcome.playing += 1
                 await ready.wait()
                 await line.ask("set_seats", seq=line.state["seq"], seats=(opponent, opponent))
-                ends = time.monotonic() + seconds
-                busy = False
-                while (left := ends - time.monotonic()) > 0:
-                    try:
-                        message = await asyncio.wait_for(line.receive(), left)
-                    except TimeoutError:
-                        break
-                    busy = busy or message.get("code") == "busy"
+                if seconds is None:
+                    busy = await told_busy(line)
+                    told += 1
+                    if told == outcome.playing:
+                        all_told.set()
+                    await all_told.wait()  # who leaves before gives up the place in the queue
+                else:
+                    busy = await busy_within(line, seconds)
                 outcome.told_busy += busy
                 outcome.largest_place = max(outcome.largest_place, line.place)
         except InvalidStatus as error:

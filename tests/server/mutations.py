@@ -15,7 +15,7 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from server.conftest import Client, RunningServer
+from server.conftest import HANG_SECONDS, Client, RunningServer
 
 GAME_ID = "0123456789abcdef" * 2
 VALID: list[dict[str, Any]] = [
@@ -209,7 +209,7 @@ def connect_from_elsewhere(server: RunningServer) -> Counter[str]:
         except InvalidStatus as refused:
             tally[f"websocket {refused.response.status_code}"] += 1
     for host in hosts:
-        asking = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        asking = http.client.HTTPConnection("127.0.0.1", server.port, timeout=HANG_SECONDS)
         asking.request("GET", "/api/health", headers={"Host": host})
         tally[f"http {asking.getresponse().status}"] += 1
         asking.close()
@@ -219,7 +219,7 @@ def connect_from_elsewhere(server: RunningServer) -> Counter[str]:
         b"\0" * 70_000,
         b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_SECONDS) as line:
             with contextlib.suppress(ConnectionError):
                 line.sendall(raw)
                 line.shutdown(socket.SHUT_WR)

@@ -26,7 +26,7 @@ from qizero.server import launch
 from qizero.server.app import Limits, host_is_allowed, origin_is_allowed
 from qizero.server.opponents import Opponents, opponent_rows
 from qizero.server.tables import Pace
-from server.conftest import RunningServer
+from server.conftest import HANG_SECONDS, RunningServer
 from server.fakes import real_players
 
 
@@ -61,18 +61,17 @@ def test_stale_commands_are_refused_and_change_nothing(server: RunningServer) ->
     assert client.ask("look", ply=1, actions=[])["frame"]["board"].count(0) == 41
 
 
-def test_undo_while_the_opponent_thinks_cancels_it_at_once(server: RunningServer) -> None:
+def test_undo_while_the_opponent_thinks_cancels_it(server: RunningServer) -> None:
+    """It would think for hours: that its search ends is the undo's doing."""
     client = server.client()
-    client.new(seats=("human", "slow"))
+    client.new(seats=("human", "sleepy"))
     client.command("play", action=3)
     assert client.state["thinking"] == 1
     client.wait_for(lambda message: message["type"] == "progress" and message["simulations"] > 0)
-    began = time.monotonic()
     client.command("undo")
-    assert time.monotonic() - began < 0.1
     assert client.state["moves"] == []
-    with pytest.raises(TimeoutError):
-        client.wait_for(is_state, timeout=1.8)
+    server.wait_until_idle()
+    assert not any(is_state(message) for message in client.until_pong()), "what it found is not played"
 
 
 def test_changing_sides_in_the_middle_of_a_game(server: RunningServer) -> None:
@@ -86,18 +85,19 @@ def test_changing_sides_in_the_middle_of_a_game(server: RunningServer) -> None:
 
 
 def test_watching_with_pause_and_step(start: Callable[..., RunningServer]) -> None:
-    client = start(pace=Pace(0.0, 0.2)).client()
+    server = start(pace=Pace(0.0, 0.2))
+    client = server.client()
     client.new(seats=("quick", "quick"))
     client.wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
     while client.command("pause", on=True)["type"] != "state":
         client.wait_for(is_state)
-    moves = len(client.state["moves"])
-    with pytest.raises(TimeoutError):
-        client.wait_for(is_state, timeout=0.6)
-    client.command("step")
-    client.wait_for(lambda message: is_state(message) and len(message["moves"]) == moves + 1)
-    with pytest.raises(TimeoutError):
-        client.wait_for(is_state, timeout=0.6)
+    for _ in range(2):
+        moves = len(client.state["moves"])
+        time.sleep(0.5)  # without the pause there would be another move after 0.2 s
+        server.wait_until_idle()
+        assert not any(is_state(message) for message in client.until_pong())
+        client.command("step")
+        client.wait_for(lambda message, moves=moves: is_state(message) and len(message["moves"]) == moves + 1)
 
 
 def test_two_tabs_see_the_same_game(server: RunningServer) -> None:
@@ -176,8 +176,8 @@ def test_analysis_streams_and_stops(server: RunningServer) -> None:
     client.send("analyze", on=True, ply=0)
     client.send("analyze", on=False, ply=0)
     client.ask("ping")
-    with pytest.raises(TimeoutError):
-        client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=0.6)
+    server.wait_until_idle()
+    assert not any(message["type"] == "analysis" and message["done"] for message in client.until_pong())
 
 
 def test_the_heat_map_holds_every_move(server: RunningServer) -> None:
@@ -197,7 +197,7 @@ def test_exact_scores_of_every_column(start: Callable[..., RunningServer]) -> No
     for action in (3, 3, 3, 3, 3, 2):
         client.command("play", action=action)
     client.send("analyze", on=True, ply=6)
-    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=20)
+    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"])
     game = qizero.load_game("connect4")
     state = game.new_initial_state()
     for action in (3, 3, 3, 3, 3, 2):
@@ -216,7 +216,7 @@ def test_the_heat_map_beside_a_perfect_analyst_is_the_nets(start: Callable[..., 
     client = start(**real_players()).client()
     client.new("tictactoe", seats=("human", "human"))
     client.send("analyze", on=True, ply=0)
-    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"], timeout=20)
+    found = client.wait_for(lambda message: message["type"] == "analysis" and message["done"])
     policy = qizero.make_player("zero:sims=0", game).analyze(game.new_initial_state()).policy
     assert [each["share"] for each in found["heat"]] == pytest.approx(policy.tolist(), abs=1e-5)
 
@@ -294,7 +294,7 @@ def test_busy_says_the_place(start: Callable[..., RunningServer]) -> None:
         client.command("play", action=3)
     place = clients[2].wait_for(lambda message: message["type"] == "progress" and message["place"] > 0)["place"]
     assert place in (1, 2)
-    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2, timeout=8)
+    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
 
 
 def test_a_full_queue_is_an_answer_not_a_crash(start: Callable[..., RunningServer]) -> None:
@@ -306,19 +306,16 @@ def test_a_full_queue_is_an_answer_not_a_crash(start: Callable[..., RunningServe
         client.command("play", action=3)
     busy = clients[2].wait_for(lambda message: message["type"] == "error")
     assert (busy["code"], busy["place"]) == ("busy", 2)
-    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2, timeout=10)
+    clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
 
 
 def test_leaving_stops_the_thinking(server: RunningServer) -> None:
     client = server.client()
-    client.new(seats=("human", "slow"))
+    client.new(seats=("human", "sleepy"))
     client.command("play", action=3)
     client.wait_for(lambda message: message["type"] == "progress")
     client.socket.close()
-    deadline = time.monotonic() + 0.5
-    while httpx.get(server.url + "/api/health").json()["searches"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    server.wait_until_idle()
 
 
 def test_foreign_hosts_and_origins_are_refused(server: RunningServer) -> None:
@@ -408,7 +405,7 @@ def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[3]
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{url}api/health").status_code == 200:
@@ -416,6 +413,6 @@ def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
             assert time.monotonic() < deadline, "the server did not start"
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        _, complaints = process.communicate(timeout=30)
+        _, complaints = process.communicate(timeout=HANG_SECONDS)
     assert complaints == ""
     assert process.returncode in (0, 128 + signal.SIGINT)  # 0 where whoever started the tests ignores SIGINT

@@ -6,9 +6,9 @@ import itertools
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,12 @@ from server.browsing import (
     play_until_over,
     serious_findings,
     status,
+    wait_until,
 )
 from server.conftest import RunningServer
 
-SLOWEST_LOAD_SECONDS, SLOWEST_ANSWER_MILLISECONDS = 3.0, 400
-"""Wide limits for a machine that also does other work; on a quiet one it is a third of them."""
-CLICK_AND_TIME = """cell => new Promise(done => {
-  const start = performance.now();
-  new MutationObserver((_, observer) => { observer.disconnect(); done(performance.now() - start) })
-    .observe(document.querySelector('g.stones'), { childList: true });
-  document.querySelector(`[data-cell="${cell}"]`).dispatchEvent(new MouseEvent('click', { bubbles: true }));
-})"""
+pytestmark = pytest.mark.browser
+
 ENDS = ("You win!", "Quick wins.", "A draw.")
 
 
@@ -226,7 +221,7 @@ def test_undo_and_restart_while_the_opponent_thinks(server: RunningServer, tab: 
     expect(page.locator(".status-text")).to_contain_text("thinking")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".moves .move")).to_have_count(0)
-    page.wait_for_timeout(500)
+    server.wait_until_idle()
     assert moves(page) == 0
     page.keyboard.press("1")
     expect(page.locator(".status-text")).to_contain_text("thinking")
@@ -282,6 +277,11 @@ def test_reload_and_two_tabs(server: RunningServer, tab: Tabs, browser: Browser)
     context.close()
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
 def test_a_killed_server_and_its_game_come_back(tmp_path: Path, browser: Browser, tab: Tabs) -> None:
     from qizero.server.launch import free_port
 
@@ -302,12 +302,8 @@ def test_a_killed_server_and_its_game_come_back(tmp_path: Path, browser: Browser
     page = context.new_page()
     process = launch()
     try:
-        for _ in range(100):
-            try:
-                page.goto(f"http://127.0.0.1:{port}/?game=connect4")
-                break
-            except Exception:  # noqa: BLE001  the server is not up yet
-                time.sleep(0.1)
+        wait_until(page, lambda: listens(port))
+        page.goto(f"http://127.0.0.1:{port}/?game=connect4")
         page.wait_for_selector(".board .cell")
         page.locator(".card").nth(1).locator("select").select_option("human")
         page.locator('[data-cell="3"]').click()
@@ -316,7 +312,7 @@ def test_a_killed_server_and_its_game_come_back(tmp_path: Path, browser: Browser
         process.wait()
         expect(page.locator(".notice")).to_contain_text("connection is lost")
         process = launch()
-        expect(page.locator(".notice")).to_have_count(0, timeout=15_000)
+        expect(page.locator(".notice")).to_have_count(0)
         page.locator('[data-cell="2"]').click()
         expect(page.locator(".moves .move")).to_have_count(2)
     finally:
@@ -344,30 +340,16 @@ def test_accessibility(server: RunningServer, tab: Tabs, options: dict[str, Any]
         assert serious_findings(page) == []
 
 
-def test_the_page_is_quick(server: RunningServer, tab: Tabs) -> None:
-    page = tab().start(server, "gomoku", second="slow")
-    times = []
-    for _ in range(3):
-        began = time.monotonic()
-        page.goto(server.url)
-        page.wait_for_selector(".board .cell")
-        times.append(time.monotonic() - began)
-    assert min(times) < SLOWEST_LOAD_SECONDS
+def test_the_page_is_small_and_shows_a_move_before_it_is_answered(server: RunningServer, tab: Tabs) -> None:
+    """benchmarks/page_speed.py measures how quick it is."""
+    page = tab().start(server, "gomoku", second="sleepy")
     sizes = page.evaluate(
         "() => performance.getEntriesByType('resource').filter(e => /assets/.test(e.name)).map(e => e.encodedBodySize)"
     )
     assert 0 < sum(sizes) < 200_000
-    page.evaluate(
-        "() => { window.longTasks = []; new PerformanceObserver(list => list.getEntries()"
-        ".forEach(e => longTasks.push(e.duration))).observe({ type: 'longtask' }) }"
-    )
-    answers, tasks = [], []
     for cell in (112, 113, 114):
-        page.wait_for_selector(".cell.can")
-        page.evaluate("() => { longTasks.length = 0 }")
-        answers.append(page.evaluate(CLICK_AND_TIME, cell))
+        page.locator(f'[data-cell="{cell}"]').click()
+        expect(page.locator(".stone-at")).to_have_count(1)
+        expect(page.locator(".status-text")).to_contain_text("thinking")
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".moves .move")).to_have_count(0)
-        tasks.append(max(page.evaluate("longTasks"), default=0))
-    assert min(answers) < SLOWEST_ANSWER_MILLISECONDS
-    assert min(tasks) < SLOWEST_ANSWER_MILLISECONDS
+        expect(page.locator(".stone-at")).to_have_count(0)

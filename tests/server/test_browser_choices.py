@@ -15,6 +15,8 @@ from server.browsing import DESKTOP, PHONE, Page, Tabs, expect, moves, serious_f
 from server.conftest import RunningServer
 from server.fakes import FakeOpponents
 
+pytestmark = pytest.mark.browser
+
 
 def open_new(page: Page, game: str) -> Any:
     """The dialog of a new game, with a game chosen."""
@@ -162,7 +164,7 @@ def test_watching_with_pause_and_step(server: RunningServer, tab: Tabs) -> None:
     before = moves(page)
     page.get_by_role("button", name="One move").click()
     expect(page.locator(".moves .move")).to_have_count(before + 1)
-    page.wait_for_timeout(1800)
+    server.wait_until_idle()
     assert moves(page) == before + 1
     page.get_by_role("button", name="Go on").click()
     expect(page.locator(".moves .move")).to_have_count(before + 2)

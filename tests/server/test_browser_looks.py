@@ -9,6 +9,8 @@ import pytest
 from server.browsing import GAMES, Page, Tabs, expect
 from server.conftest import RunningServer
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_focus_is_seen_on_the_board(server: RunningServer, tab: Tabs, game: str) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
+
 from server.browsing import Page, Tabs, expect, moves
 from server.conftest import RunningServer
 from server.fakes import FakeOpponents, real_players
+
+pytestmark = pytest.mark.browser
 
 REVEALING = ".bar, .candidate, .heat, .share, .area, .hinted, .hint-line, .graph, .verdict, .mistakes, .sign"
 """Everything that tells something about how good a move or a position is."""
@@ -145,7 +149,7 @@ def test_exact_scores_only_when_asked(start: Callable[..., RunningServer], tab: 
         expect(page.locator(".moves .move")).to_have_count(played)
     page.get_by_role("tab", name="Study").click()
     page.get_by_role("button", name="Analysis").click()
-    expect(page.locator(".candidate")).to_have_count(7, timeout=20_000)
+    expect(page.locator(".candidate")).to_have_count(7)
     expect(page.locator(".verdict")).to_contain_text(re.compile(r"^Proven: (a draw|Red (wins|loses) in \d+ pl(y|ies))"))
     expect(page.locator(".verdict")).to_contain_text("positions")
     expect(page.locator(".exact")).to_have_count(0)

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from server.browsing import PHONE, Page, Tabs, expect
+from server.browsing import PHONE, Page, Tabs, expect, wait_until
 from server.conftest import RunningServer
 from server.fakes import FakeOpponents
+
+pytestmark = pytest.mark.browser
 
 Message = dict[str, Any]
 LOST = "The connection is lost. Trying again …"
@@ -58,7 +60,7 @@ def test_why_no_game_can_be_opened(server: RunningServer, tab: Tabs) -> None:
     one.page.route("**/api/games", lambda route: route.abort(), times=1)
     one.page.goto(f"{server.url}/?game=connect4")
     expect(one.page.locator(".connecting .notice")).to_have_text("The server is busy. Your place: 3.")
-    expect(one.page.locator(".board .cell")).to_have_count(42, timeout=10_000)
+    expect(one.page.locator(".board .cell")).to_have_count(42)
     expect(one.page.locator("nav [aria-current]")).to_have_text("Connect 4")
     one.problems.clear()  # the browser's words for the list that did not come
 
@@ -162,13 +164,21 @@ def test_a_dead_line_is_noticed(server: RunningServer, tab: Tabs) -> None:
     expect(page.locator(".moves .move")).to_have_count(1)
     assert len(lines) == 2
     page.clock.fast_forward(15_000)
-    while '"pong"' not in answers[-1]:
-        page.wait_for_timeout(50)
-    page.wait_for_timeout(300)
+    wait_until(page, lambda: '"pong"' in answers[-1])
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(2)  # the page has read the pong before
     page.clock.fast_forward(6_000)
     page.keyboard.press("4")
-    expect(page.locator(".moves .move")).to_have_count(2)
+    expect(page.locator(".moves .move")).to_have_count(3)
     assert len(lines) == 2
+
+
+COUNT_EARLY_STONES = """() => {
+  [window.earlyStones, window.hoversAgain] = [0, false];
+  new MutationObserver(() => {
+    if (!window.hoversAgain) window.earlyStones += document.querySelectorAll('.stone-at').length;
+  }).observe(document.querySelector('.board'), { childList: true, subtree: true });
+}"""
 
 
 def test_a_late_line_does_not_stick(server: RunningServer, tab: Tabs) -> None:
@@ -190,17 +200,17 @@ def test_a_late_line_does_not_stick(server: RunningServer, tab: Tabs) -> None:
     def hover_the_line() -> None:
         waiting = len(late)
         page.locator(".pv button").hover()
-        while len(late) == waiting:
-            page.wait_for_timeout(20)
+        wait_until(page, lambda: len(late) > waiting)
 
     hover_the_line()
     page.locator(".verdict").hover()
+    page.evaluate(COUNT_EARLY_STONES)
     late[-1]()
-    page.wait_for_timeout(200)
-    expect(page.locator(".stone-at")).to_have_count(0)
+    page.evaluate("() => { window.hoversAgain = true }")
     hover_the_line()
     late[-1]()
     expect(page.locator(".stone-at")).to_have_count(2)
+    assert page.evaluate("window.earlyStones") == 0
     page.keyboard.press("a")
     expect(page.locator(".stone-at")).to_have_count(0)
     page.keyboard.press("a")
@@ -269,10 +279,10 @@ def test_a_late_answer_of_another_game_is_left_alone(server: RunningServer, tab:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Gomoku").check()
     dialog.get_by_label("Connect 4").check()
-    while not held:
-        page.wait_for_timeout(20)
-    held[0].fulfill(json={"opponents": [ghost], "usual": "ghost"})
-    page.wait_for_timeout(200)
+    wait_until(page, lambda: bool(held))
+    with page.expect_event("requestfinished", lambda request: request.url.endswith("?game=gomoku")):
+        held[0].fulfill(json={"opponents": [ghost], "usual": "ghost"})
+    page.evaluate("() => fetch('/api/health').then(answer => answer.json())")  # the page has read the answer before
     expect(dialog.locator("select").nth(1)).to_have_value("slow")
     expect(dialog.locator("select").nth(1)).not_to_contain_text("Ghost")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from liuzhou_positions import state_of
 
 import qizero
 from qizero import State
 from server.browsing import Tabs, expect, moves, status, switch_language
 from server.conftest import RunningServer
+
+pytestmark = pytest.mark.browser
 
 
 def led_to(phase: str, board: str, before: str) -> State:

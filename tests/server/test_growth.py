@@ -14,6 +14,8 @@ from qizero.games.catalog import GameRow, InvalidInputError
 from qizero.server.growth import MODELS, growth_of_run, growth_rows, minutes_text, shipped_growth
 from qizero.server.opponents import Opponents
 
+pytestmark = pytest.mark.training
+
 TICTACTOE = qizero.load_game("tictactoe")
 STAGES = {
     "version": 1,

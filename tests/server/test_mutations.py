@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from server.conftest import RunningServer
 from server.mutations import bombard, connect_from_elsewhere, send_large_frames
+
+pytestmark = pytest.mark.slow
 
 
 def test_mutated_messages_are_answered_and_others_play_on(server: RunningServer) -> None:

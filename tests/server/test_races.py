@@ -3,9 +3,12 @@ as many sequences as one likes."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from server.races import RaceMachine
+
+pytestmark = pytest.mark.slow
 
 TestRaces = RaceMachine.TestCase
 TestRaces.settings = settings(

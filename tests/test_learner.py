@@ -14,6 +14,8 @@ from qizero.training.config import TrainingConfig  # noqa: E402
 from qizero.training.learner import Trainer  # noqa: E402
 from qizero.training.replay import Batch  # noqa: E402
 
+pytestmark = pytest.mark.training
+
 GAME = load_game("connect4")
 ROWS = 24
 

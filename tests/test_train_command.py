@@ -9,6 +9,8 @@ import pytest
 
 from qizero.cli.main import main
 
+pytestmark = pytest.mark.training
+
 pytest.importorskip("torch")
 
 SETTINGS = (
