@@ -153,7 +153,7 @@ def test_another_network_or_game_in_the_same_directory_is_refused(
 
 
 def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    cycles = 4
+    cycles = 6
     settings = [*SMALL, f"run.cycles={cycles}"]
 
     def train(directory: str, kind: str = "play", number: int = 0) -> subprocess.CompletedProcess[str]:
@@ -165,9 +165,12 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: P
     assert whole.returncode == 0, whole.stderr
     steps = json.loads(whole.stdout)
     rng = random.Random(1)
-    for kind in ("play", "learn", "write", "write", "learn", "play"):  # a cycle or less: it comes to its end only after
-        died = train("killed", kind, rng.randint(1, steps[kind] // cycles))
+    for kind in ("play", "learn", "write", "learn", "write"):  # about a cycle each time: the run does not end before
+        cycle = steps[kind] // cycles
+        died = train("killed", kind, rng.randint(cycle // 2, cycle * 3 // 2))
         assert died.returncode == -signal.SIGKILL, (kind, died.stderr)
+    reached = weights(tmp_path / "killed").cycle
+    assert 0 < reached < cycles, "the run went on from checkpoints"
     last = train("killed")
     assert last.returncode == 0, last.stderr
     assert_same(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
