@@ -108,7 +108,8 @@ void bind_search(nb::module_& module) {
 
   nb::class_<CancelToken>(module, "CancelToken", "By which any thread tells a running search to stop.")
       .def(nb::init<>())
-      .def("cancel", &CancelToken::cancel, "The search returns its best so far (benchmarks/cancel_latency.py: within 50 ms).")
+      .def("cancel", &CancelToken::cancel,
+           "The search returns its best so far (benchmarks/cancel_latency.py: within 50 ms).")
       .def_prop_ro("cancelled", &CancelToken::cancelled);
 
   auto params = nb::class_<SearchParams>(module, "SearchParams",

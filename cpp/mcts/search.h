@@ -124,8 +124,8 @@ class Search {
   void cancel() { stop_ = StopReason::cancelled; }
 
   // Walks until a leaf needs an evaluation (`leaf`: see pending_leaf()), or the evaluations under way must come first
-  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way. `again`: `walks_at_once` walks
-  // have met nothing but known ends; call again, after a look at whatever may cancel the search.
+  // (`wait`), or the search is over (`done`). At most `max_pending` leaves are under way. `again`: `walks_at_once`
+  // walks have met nothing but known ends; call again, after a look at whatever may cancel the search.
   static constexpr int walks_at_once = 256;
   Step next(int max_pending) {
     for (int walks = 0; walks < walks_at_once; ++walks) {

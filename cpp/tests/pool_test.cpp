@@ -463,21 +463,20 @@ void impossible_configurations_are_refused() {
 
 int main() {
   using namespace qizero;
-  return run_tests({{"results depend on position and seed only", results_depend_on_position_and_seed_only},
-                    {"several leaves per tree add up", several_leaves_per_tree_add_up},
-                    {"no evaluation is wasted", no_evaluation_is_wasted},
-                    {"cleared caches ask again", cleared_caches_ask_again},
-                    {"bad outputs leave the batch to be submitted", bad_outputs_leave_the_batch_to_be_submitted},
-                    {"extreme logits are priors", extreme_logits_are_priors},
-                    {"given-up searches leave the pool usable", given_up_searches_leave_the_pool_usable},
-                    {"native searches stop within sixteen steps of a cancel",
-                     native_searches_stop_within_sixteen_steps_of_a_cancel},
-                    {"batched searches stop with the batches under way",
-                     batched_searches_stop_with_the_batches_under_way},
-                    {"another thread can cancel", another_thread_can_cancel},
-                    {"slices of time change nothing", slices_of_time_change_nothing},
-                    {"memory limits end a search", memory_limits_end_a_search},
-                    {"reused trees keep their visits", reused_trees_keep_their_visits},
-                    {"pools can go while they work", pools_can_go_while_they_work},
-                    {"impossible configurations are refused", impossible_configurations_are_refused}});
+  return run_tests(
+      {{"results depend on position and seed only", results_depend_on_position_and_seed_only},
+       {"several leaves per tree add up", several_leaves_per_tree_add_up},
+       {"no evaluation is wasted", no_evaluation_is_wasted},
+       {"cleared caches ask again", cleared_caches_ask_again},
+       {"bad outputs leave the batch to be submitted", bad_outputs_leave_the_batch_to_be_submitted},
+       {"extreme logits are priors", extreme_logits_are_priors},
+       {"given-up searches leave the pool usable", given_up_searches_leave_the_pool_usable},
+       {"native searches stop within sixteen steps of a cancel", native_searches_stop_within_sixteen_steps_of_a_cancel},
+       {"batched searches stop with the batches under way", batched_searches_stop_with_the_batches_under_way},
+       {"another thread can cancel", another_thread_can_cancel},
+       {"slices of time change nothing", slices_of_time_change_nothing},
+       {"memory limits end a search", memory_limits_end_a_search},
+       {"reused trees keep their visits", reused_trees_keep_their_visits},
+       {"pools can go while they work", pools_can_go_while_they_work},
+       {"impossible configurations are refused", impossible_configurations_are_refused}});
 }
