@@ -346,11 +346,11 @@ def test_the_http_api(server: RunningServer) -> None:
         assert [game["id"] for game in games] == [row.id for row in qizero.list_games()]
         answer = http.get("/api/opponents", params={"game": "connect4"}).json()
         assert [row["id"] for row in answer["opponents"]] == ["quick", "slow", "sleepy"]
-        assert http.get("/api/opponents", params={"game": "chess"}).status_code == 422
+        assert http.get("/api/opponents", params={"game": "chess"}).status_code == 404
         found = http.post("/api/analyze", json={"game": "connect4", "actions": ["4", "4"], "opponent": "quick"})
         assert found.status_code == 200
         assert found.json()["candidates"]
-        assert http.post("/api/analyze", json={"game": "connect4", "actions": ["9"]}).status_code == 422
+        assert http.post("/api/analyze", json={"game": "connect4", "actions": ["9"]}).status_code == 409
         assert http.post("/api/analyze", json={"game": "connect4", "actions": [], "more": 1}).status_code == 422
         assert http.post("/api/analyze", content=b"x" * 100_000).status_code == 413
         assert "/api/analyze" in http.get("/api/openapi.json").json()["paths"]
@@ -374,7 +374,7 @@ def test_no_client_names_a_player_by_its_spec(start: Callable[..., RunningServer
     assert (answer["type"], answer["code"]) == ("error", "unknown_opponent")
     with httpx.Client(base_url=server.url) as http:
         request = {"game": "gomoku", "actions": [], "opponent": spec}
-        assert http.post("/api/analyze", json=request).status_code == 422
+        assert http.post("/api/analyze", json=request).status_code == 404
 
 
 def test_engines_are_named_where_the_server_is_started() -> None:

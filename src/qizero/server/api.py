@@ -1,11 +1,18 @@
-"""The HTTP API: games, opponents, the analysis of a position, health. Described at /api/openapi.json."""
+"""The HTTP API: games, opponents, the analysis of a position, health. Described at /api/openapi.json.
+
+Every error has the same body, `ErrorAnswer`. A request that does not fit the schema is a 422, an unknown game or
+opponent a 404, actions that cannot be played a 409.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 
 from qizero import __version__
 from qizero.games.catalog import Game, State, load_game
@@ -14,10 +21,29 @@ from qizero.server.opponents import Opponents
 from qizero.server.tables import Tables
 from qizero.server.thinking import QueueFullError, ThinkingPool
 
+MAX_DETAIL = 500  # characters; keys of a request's body are repeated in it
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error statuses of an operation, as FastAPI declares them."""
+    return {status: {"model": messages.ErrorAnswer} for status in statuses}
+
+
+def error_response(status: int, detail: str) -> JSONResponse:
+    """An error with the body that the API declares."""
+    return JSONResponse({"detail": detail[:MAX_DETAIL]}, status)
+
+
+async def validation_error_response(_request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request that does not fit the schema: each wrong field and what is allowed."""
+    assert isinstance(error, RequestValidationError)
+    problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+    return error_response(422, "; ".join(problems))
+
 
 def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connections: Counter[str]) -> APIRouter:
     """The routes below /api."""
-    router = APIRouter(prefix="/api")
+    router = APIRouter(prefix="/api", responses=errors(400))
 
     @router.get("/health")
     async def health() -> messages.HealthAnswer:
@@ -36,15 +62,15 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         """Every game with its options."""
         return messages.CatalogAnswer(games=views.catalog())
 
-    @router.get("/opponents")
-    async def list_opponents(game: str) -> messages.OpponentsAnswer:
+    @router.get("/opponents", responses=errors(404, 422))
+    async def list_opponents(game: Annotated[str, Query(max_length=200)]) -> messages.OpponentsAnswer:
         """Everybody who plays this game: levels with their Elo, nets, engines."""
-        chosen = _game_of(game[:200])
+        chosen = _game_of(game)
         known = await asyncio.to_thread(opponents.of, chosen)
         usual = await asyncio.to_thread(opponents.usual, chosen)
         return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=usual)
 
-    @router.post("/analyze")
+    @router.post("/analyze", responses=errors(404, 409, 413, 422, 503))
     async def analyze(request: messages.AnalyzeRequest) -> messages.AnalyzeAnswer:
         """Analyses a position by an opponent of the list, or by the usual analyst."""
         state = _state_of(request)
@@ -66,7 +92,7 @@ def _game_of(spec: str) -> Game:
     try:
         return load_game(spec)
     except ValueError as error:
-        raise HTTPException(422, str(error)) from error
+        raise HTTPException(404, str(error)) from error
 
 
 def _state_of(request: messages.AnalyzeRequest) -> State:
@@ -75,9 +101,9 @@ def _state_of(request: messages.AnalyzeRequest) -> State:
         for text in request.actions:
             state.apply_action(state.string_to_action(text))
     except ValueError as error:
-        raise HTTPException(422, str(error)) from error
+        raise HTTPException(409, str(error)) from error
     if state.is_terminal():
-        raise HTTPException(422, "the game is over; there is nothing to analyse")
+        raise HTTPException(409, "the game is over; there is nothing to analyse")
     return state
 
 
@@ -86,5 +112,5 @@ def _spec_of(opponents: Opponents, game: Game, opponent: str | None) -> str:
         return opponents.analyst(game, "hint")
     known = opponents.of(game)
     if opponent not in known:
-        raise HTTPException(422, f"there is no opponent '{opponent}'; known are {', '.join(known)}")
+        raise HTTPException(404, f"there is no opponent '{opponent}'; known are {', '.join(known)}")
     return known[opponent].spec

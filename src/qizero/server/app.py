@@ -16,14 +16,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from qizero import __version__
 from qizero.games.catalog import Game
 from qizero.server import messages
-from qizero.server.api import api_router
+from qizero.server.api import api_router, error_response, validation_error_response
 from qizero.server.connection import Connection
 from qizero.server.journal import Journal
 from qizero.server.opponents import Opponents
@@ -132,7 +134,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": reason})
         else:
-            await Response(reason, status)(scope, receive, send)
+            await error_response(status, reason)(scope, receive, send)
 
     @staticmethod
     def _with_headers(send: Send) -> Send:
@@ -165,6 +167,16 @@ class PageFiles(StaticFiles):
         hashed = "assets" in Path(full_path).parts
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if hashed else "no-cache"
         return response
+
+
+class PageMount(Mount):
+    """Everything outside /api. A mount matches every method, so that it would hide the 405 of an API route."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Leaves /api to the API's routes."""
+        if scope["path"].startswith("/api/"):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
 def create_app(parts: ServerParts) -> FastAPI:
@@ -202,6 +214,7 @@ def create_app(parts: ServerParts) -> FastAPI:
         openapi_url="/api/openapi.json",
     )
 
+    app.add_exception_handler(RequestValidationError, validation_error_response)
     app.include_router(api_router(parts.opponents, pool, tables, addresses))
 
     @app.websocket("/ws")
@@ -227,7 +240,7 @@ def create_app(parts: ServerParts) -> FastAPI:
         return response
 
     if (parts.static / "index.html").exists():
-        app.mount("/", PageFiles(directory=parts.static, html=True))
+        app.router.routes.append(PageMount("/", PageFiles(directory=parts.static, html=True)))
     app.add_middleware(GZipMiddleware, minimum_size=1024)
     app.add_middleware(Guard, host=parts.host)
     return app

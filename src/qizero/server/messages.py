@@ -497,10 +497,13 @@ class OpponentsAnswer(Message):
 
 
 class AnalyzeRequest(Message):
-    """A position to analyse: the game's spec and its actions in notation."""
+    """A position to analyse: the game's spec and its actions in notation.
+
+    The longest list of the longest actions fits into MAX_MESSAGE_BYTES, so that no valid request is too large.
+    """
 
     game: ShortText
-    actions: Annotated[list[ShortText], Field(max_length=2000)]
+    actions: Annotated[list[Annotated[str, Field(max_length=24)]], Field(max_length=2000)]
     opponent: SeatName | None = None
 
 
@@ -515,6 +518,12 @@ class AnalyzeAnswer(Message):
     proven_for_mover: int | None
     distance: int | None
     simulations: int
+
+
+class ErrorAnswer(Message):
+    """The body of every error: `detail` says what was wrong and what is allowed."""
+
+    detail: str
 
 
 class HealthAnswer(Message):
