@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
+import json
+import logging
 import os
 import sys
+import threading
+import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +22,7 @@ import qizero
 from qizero.cli.main import main
 from qizero.players import gomocup_engine
 from qizero.players.gomocup_engine import EngineError
-from qizero.strength.match import play_match
+from qizero.strength.match import GameRecord, play_match
 
 ENGINE = f"{sys.executable} {Path(__file__).parent / 'engines' / 'misbehaving_engine.py'}"
 GAME = qizero.load_game("gomoku")
@@ -70,19 +76,45 @@ def test_positions_without_a_history_are_sent_too() -> None:
     assert engine().choose(board) == 1
 
 
+@pytest.mark.parametrize("how", ["banner", "progress", "progress-lines", "long-line", "long-progress"])
+def test_noise_before_a_move_is_skipped_and_logged(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    player = engine(how, ms=30_000)
+    state = GAME.new_initial_state()
+    for expected in (0, 1, 2):
+        assert player.choose(state) == expected
+        state.apply_action(expected)
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1, "one warning for a process, however much it prints"
+    assert "is not an answer: skipped" in warnings[0].getMessage()
+
+
+def test_a_line_that_does_not_end_is_not_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = itertools.chain([b"x" * gomocup_engine.MAX_LINE_BYTES] * 5000, [b"\r7,7\r", b"\n", b""])
+    monkeypatch.setattr(os, "read", lambda file, size: next(chunks))
+    tracemalloc.start()
+    lines = list(gomocup_engine._lines(0, gomocup_engine._Noise("engine")))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert lines == [b"7,7", b""]
+    assert peak < 100 * gomocup_engine.MAX_LINE_BYTES
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [
         ("crash", "ended with exit code 3: out of luck"),
         ("occupied", "played '7,7': h8 is taken"),
         ("outside", "played '99,99', which is not on a board of 15"),
-        ("nonsense", "answered 'resign\\?' instead of a move"),
+        ("nonsense", "did not answer with a move within 100 ms and 0.3 s more; it printed 'resign\\?'"),
         ("error", "answered 'ERROR tired' instead of a move"),
-        ("refuse", "does not play on a board of 15: START 15 answered 'ERROR too large'"),
-        ("flood", "answered 'chatter' instead of a move"),
+        ("refuse", "does not play on a board of 15: it answered START with 'ERROR too large'"),
+        ("flood", "did not answer with a move within .*; it printed 'chatter'"),
+        ("endless-line", "did not answer with a move"),
+        ("endless-progress", "did not answer with a move within .*; it printed '1,1"),
     ],
 )
-def test_failures_are_clear_errors(how: str, words: str) -> None:
+def test_failures_are_clear_errors(how: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gomocup_engine, "LATE_SECONDS", 0.3)
     state = GAME.new_initial_state()
     state.apply_action(112)
     player = engine(how)
@@ -95,7 +127,7 @@ def test_failures_are_clear_errors(how: str, words: str) -> None:
 def test_a_hang_is_an_error_and_the_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gomocup_engine, "LATE_SECONDS", 0.3)
     monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.1)
-    with pytest.raises(EngineError, match=r"did not answer within 100 ms and 0\.3 s more"):
+    with pytest.raises(EngineError, match=r"did not answer with a move within 100 ms and 0\.3 s more"):
         engine("hang").choose(GAME.new_initial_state())
 
 
@@ -139,11 +171,45 @@ def test_engines_play_gomoku_only() -> None:
         qizero.make_player(f"gomocup:cmd={ENGINE}", qizero.load_game("connect4"))
 
 
-def test_an_error_ends_a_match_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", "gomoku", f"gomocup:cmd={ENGINE} crash", "random", "--games", "2"]) == 2
+@pytest.mark.parametrize("engine_is", ["first", "second"])
+def test_a_failed_game_is_lost_and_the_match_goes_on(
+    engine_is: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = f"gomocup:cmd={ENGINE} crash-at-times"
+    players = [spec, "random"] if engine_is == "first" else ["random", spec]
+    file = tmp_path / "match.json"
+    assert main(["match", "gomoku(size=6)", *players, "--games", "8", "--json", str(file)]) == 0
+    result = json.loads(file.read_text(encoding="utf-8"))
+    assert result["games"] == 8
+    failures = result["failures"]
+    assert 0 < len(failures) < 8
+    assert {failure["by"] for failure in failures} == {engine_is}
+    assert all("out of luck" in failure["reason"] for failure in failures)
+    assert result["losses" if engine_is == "first" else "wins"] >= len(failures)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{len(failures)} of these games were lost because {spec} failed; the first was game" in shown
+
+
+def test_the_records_of_a_match_name_the_failure_of_a_game() -> None:
+    game = qizero.load_game("gomoku(size=6)")
+    player = qizero.make_player(f"gomocup:cmd={ENGINE} crash-at-times", game)
+    records: list[GameRecord] = []
+    result = play_match(game, player, qizero.make_player("random", game, seed=2), 8, seed=1, on_game=records.append)
+    failed = [number for number, record in enumerate(records, 1) if record.failure]
+    assert [failure.game for failure in result.failures] == failed
+    assert {record.score for record in records if record.failure} == {0.0}
+
+
+@pytest.mark.parametrize(("games", "words"), [(2, "all 2 games failed; the last:"), (20, "3 failures without a move")])
+def test_a_match_whose_every_game_fails_ends_with_one_line(
+    games: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["match", "gomoku", f"gomocup:cmd={ENGINE} crash", "random", "--games", str(games)]) == 2
     captured = capsys.readouterr()
+    assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "out of luck" in captured.err
+    assert words in captured.err
 
 
 @pytest.mark.parametrize("rule", ["freestyle", "renju"])

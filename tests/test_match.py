@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from qizero.games.catalog import Game, State, list_games, load_game
 from qizero.players.specs import Player, RandomPlayer, make_player
 from qizero.strength.match import (
     GameRecord,
+    MatchProgress,
     Sprt,
     elo_interval,
     elo_of_score,
@@ -76,6 +78,17 @@ def test_counts_are_the_first_players() -> None:
     assert mirrored.losses > 25
     assert result.elo > 100 > -100 > mirrored.elo
     assert result.elo_low < result.elo < result.elo_high or result.elo == result.elo_high
+
+
+def test_progress_counts_moves_and_finished_games() -> None:
+    game = load_game("tictactoe")
+    records: list[GameRecord] = []
+    seen: list[MatchProgress] = []
+    first, second = make_player("random", game, seed=1), make_player("random", game, seed=2)
+    result = play_match(game, first, second, 6, seed=3, at_once=2, on_game=records.append, on_progress=seen.append)
+    assert all(a.moves < b.moves and a.finished <= b.finished for a, b in itertools.pairwise(seen))
+    moves = sum(len(record.actions) - record.opening_plies for record in records)
+    assert seen[-1] == MatchProgress(6, 6, moves, result.wins, result.draws, result.losses)
 
 
 @pytest.mark.parametrize("row", list_games(), ids=lambda row: row.id)

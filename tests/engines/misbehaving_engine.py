@@ -20,7 +20,22 @@ def misbehave(how: str) -> str:
     if how == "flood":
         while True:
             sys.stdout.write("chatter\n")
+    if how == "endless-line":
+        while True:
+            sys.stdout.write("chatter 1,1 ")
+    if how == "endless-progress":
+        while True:
+            sys.stdout.write("1,1\r")
     return {"occupied": "7,7", "outside": "99,99", "nonsense": "resign?", "error": "ERROR tired"}[how]
+
+
+NOISE = {
+    "banner": "Engine 1.0 (c) nobody\n\nUNKNOWN INFO\n",
+    "progress": "-\r ev -186 pv 1,1\r2,2\r ev 12\r",
+    "progress-lines": "-\r ev -186 pv 1,1\r\n ev 12\r\n",
+    "long-line": "x" * 1_000_000 + "\n",
+    "long-progress": "ev 1,1\r" * 100_000,
+}
 
 
 class Engine:
@@ -51,8 +66,12 @@ class Engine:
         return rest if word == "PLAY" else ""
 
     def move(self) -> str:
-        good = self.how in ("good", "no-restart", "stubborn", "suggest")
-        move = first_free(self.board, self.size) if good else misbehave(self.how)
+        good = self.how in ("good", "no-restart", "stubborn", "suggest", *NOISE)
+        if self.how == "crash-at-times":
+            good = sum(x + y for x, y in self.board) % 7 > 0
+        move = first_free(self.board, self.size) if good else misbehave(self.how.removesuffix("-at-times"))
+        if self.how in NOISE:
+            return f"{NOISE[self.how]}{move}\r"
         return f"SUGGEST {move}" if self.how == "suggest" else f"MESSAGE thinking\nDEBUG 1\n\n{move}"
 
 

@@ -125,6 +125,14 @@ def show_match(console: Console, game: str, first: str, second: str, result: Mat
         f"({result.side_scores[0]:.1%} as first, {result.side_scores[1]:.1%} as second player)"
     )
     console.print(f"Elo {result.elo:+.0f}, 95 % interval {result.elo_low:+.0f} to {result.elo_high:+.0f}")
+    for name, by in ((first, "first"), (second, "second")):
+        failures = [failure for failure in result.failures if failure.by == by]
+        if failures:
+            console.print(
+                f"{len(failures)} of these games were lost because {name} failed; "
+                f"the first was game {failures[0].game}: {failures[0].reason}",
+                markup=False,
+            )
 
 
 def show_ratings(console: Console, game: str, ratings: Sequence[Rating]) -> None:

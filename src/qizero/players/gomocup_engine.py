@@ -1,12 +1,14 @@
 """Other people's Gomoku engines as players: a process that speaks the Gomocup protocol.
 
-Every position is sent whole (BOARD), so that one engine can play many games at a time. Whatever an engine does (crash,
-hang, talk nonsense, play an illegal move), the result is an EngineError and the process is ended.
+Every position is sent whole (BOARD), so that one engine can play many games at a time. Output that is no answer of the
+protocol (progress, banners) is logged and skipped. When an engine crashes, exceeds its time or plays an illegal move,
+the player raises EngineError and ends the process; the next move starts it again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import re
@@ -18,7 +20,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -34,23 +36,28 @@ RULE_NUMBERS = {"freestyle": 0, "standard": 1, "renju": 4}
 """INFO rule of the protocol, by the option of our game."""
 
 START_SECONDS = 20.0  # until OK after START: engines load their networks
-LATE_SECONDS = 3.0  # an answer that comes so much later than allowed is a hang
+LATE_SECONDS = 3.0  # tolerated beyond the time of a move; later than that, the engine hangs
 STOP_SECONDS = 0.04  # for the answer to YXSTOP, before the process is ended instead
-END_SECONDS = 1.0  # between END and the end of the process
+END_SECONDS = 1.0  # between END and killing the process
 LAST_WORDS_SECONDS = 0.5  # for the exit code and the last lines of an engine that closed its output
-MAX_UNREAD_LINES = 1000
-MAX_LINE_BYTES = 4096
+MAX_UNREAD_ANSWERS = 1000
+MAX_LINE_BYTES = 4096  # the rest of a longer line is dropped
 UNLIMITED_MS = 2_147_483_647
 
-_MOVE = re.compile(rb"^\s*(\d{1,3})\s*,\s*(\d{1,3})\s*$")
+_MOVE = re.compile(rb"^(\d{1,3})\s*,\s*(\d{1,3})$")
+_OK_OR_REFUSAL = re.compile(rb"^(OK|ERROR|UNKNOWN)\b", re.IGNORECASE)
+_MOVE_OR_ERROR = re.compile(rb"^(\d{1,3}\s*,\s*\d{1,3}$|SUGGEST\b|ERROR\b)", re.IGNORECASE)
+_MESSAGE = re.compile(rb"^(MESSAGE|DEBUG)\b", re.IGNORECASE)  # of the protocol, for people
+
+log = logging.getLogger(__name__)
 
 
 class EngineError(RuntimeError):
-    """An external engine that failed; says which one and how."""
+    """An external engine failed. The message names the engine and the failure."""
 
 
 class _Process:
-    """A running engine: lines in, lines out. Ended by `end`, by the garbage collector, or with Python."""
+    """A running engine: commands in, answers out. Ended by `end`, by the garbage collector, or with Python."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -66,37 +73,47 @@ class _Process:
         assert self._process.stdout
         assert self._process.stderr
         self._stdin = self._process.stdin
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._answers: queue.Queue[bytes | None] = queue.Queue()
+        self._noise = _Noise(command[0])
         self._errors: deque[bytes] = deque(maxlen=3)
-        answers = threading.Thread(target=_read_answers, args=(self._process.stdout, self._lines), daemon=True)
+        answers_reader = threading.Thread(
+            target=_read_answers, args=(self._process.stdout, self._answers, self._noise), daemon=True
+        )
         self._errors_reader = threading.Thread(
             target=_read_errors, args=(self._process.stderr, self._errors), daemon=True
         )
-        answers.start()
+        answers_reader.start()
         self._errors_reader.start()
         self.end: Callable[[], None] = weakref.finalize(self, _end_process, self._process)
 
     def send(self, *lines: str) -> None:
-        """Raises BrokenPipeError when the engine is gone."""
+        """Writes lines to the engine. Raises BrokenPipeError when its process has ended."""
         self._stdin.write("".join(line + "\r\n" for line in lines).encode())
         self._stdin.flush()
 
-    def answer(self, seconds: float, cancel: CancelToken | None = None) -> bytes | None:
-        """The next answer; None when none came in time or it was cancelled. Raises EOFError when the engine is gone."""
+    def answer(self, wanted: re.Pattern[bytes], seconds: float, cancel: CancelToken | None = None) -> bytes | None:
+        """The next answer that matches `wanted`; others are skipped. None after `seconds` or when cancelled. Raises
+        EOFError when the engine has closed its output."""
         deadline = time.monotonic() + seconds
         while not (cancel is not None and cancel.cancelled):
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
             with contextlib.suppress(queue.Empty):
-                line = self._lines.get(timeout=min(left, 0.02) if cancel is not None else left)
+                line = self._answers.get(timeout=min(left, 0.02) if cancel is not None else left)
                 if line is None:
                     raise EOFError
-                return line
+                if wanted.match(line):
+                    return line
+                self._noise.add(line)
         return None
 
+    def last_noise(self) -> str:
+        """For an error message: what the engine printed instead of an answer, if anything."""
+        return f"; it printed {_shown(self._noise.last)}" if self._noise.last else ""
+
     def last_words(self) -> str:
-        """How it ended, for an error message."""
+        """For an error message: how the process ended, with the end of its standard error."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(LAST_WORDS_SECONDS)
             self._errors_reader.join(LAST_WORDS_SECONDS)
@@ -106,13 +123,52 @@ class _Process:
         return f"{ended}: {words[-200:]}" if words else ended
 
 
-def _read_answers(stream: IO[bytes], lines: queue.Queue[bytes | None]) -> None:
-    """Runs in a thread; what is no answer (MESSAGE, DEBUG, empty lines) is left out."""
+class _Noise:
+    """Lines of an engine that are no answers. The first of a process is logged as a warning, the others as debug."""
+
+    def __init__(self, engine: str) -> None:
+        self.last = b""
+        self._engine = engine
+
+    def add(self, line: bytes) -> None:
+        level = logging.DEBUG if self.last else logging.WARNING
+        log.log(level, "engine %s printed %s, which is not an answer: skipped", self._engine, _shown(line))
+        self.last = line[:MAX_LINE_BYTES]
+
+
+def _read_answers(stream: IO[bytes], answers: queue.Queue[bytes | None], noise: _Noise) -> None:
+    """Runs in a thread until the engine closes its output or floods it with answers; then puts None."""
     with contextlib.suppress(OSError, ValueError), stream:
-        while (line := stream.readline(MAX_LINE_BYTES)) and lines.qsize() < MAX_UNREAD_LINES:
-            if line.strip() and not line.upper().startswith((b"MESSAGE", b"DEBUG")):
-                lines.put(line.strip())
-    lines.put(None)
+        for line in _lines(stream.fileno(), noise):
+            if _OK_OR_REFUSAL.match(line) or _MOVE_OR_ERROR.match(line):
+                if answers.qsize() >= MAX_UNREAD_ANSWERS:
+                    break
+                answers.put(line)
+            elif line and not _MESSAGE.match(line):
+                noise.add(line)
+    answers.put(None)
+
+
+def _lines(file: int, noise: _Noise) -> Iterator[bytes]:
+    r"""The stripped lines of a pipe. As on a terminal, a \r inside a line starts it again: what it overwrites is noise.
+
+    Holds at most two chunks, also of a line that never ends.
+    """
+    kept = b""
+    while chunk := os.read(file, MAX_LINE_BYTES):
+        *ended, last = (kept + chunk).split(b"\n")
+        for line in ended:
+            yield _after_carriage_return(line, noise).strip()
+        kept = _after_carriage_return(last, noise)[:MAX_LINE_BYTES]
+    yield kept.strip()
+
+
+def _after_carriage_return(line: bytes, noise: _Noise) -> bytes:
+    r"""The end of a line, after its last \r that something follows."""
+    start = line.rstrip(b"\r").rfind(b"\r") + 1
+    if overwritten := line[:start].strip():
+        noise.add(overwritten)
+    return line[start:]
 
 
 def _read_errors(stream: IO[bytes], errors: deque[bytes]) -> None:
@@ -136,10 +192,10 @@ def _end_process(process: subprocess.Popen[bytes]) -> None:
 
 
 class GomocupPlayer:
-    """An engine as a player of Gomoku; see the module. It says nothing about values.
+    """An engine as a player of Gomoku; see the module. Its analyses hold a move only, no value.
 
-    `command` is the path of an executable, with arguments if need be. The process starts with the first move and is
-    started again after a failure.
+    `command` is the path of an executable and its arguments. The process starts with the first move and is
+    started again after a failure. `has_moved` tells whether the engine has ever made a move.
     """
 
     def __init__(self, name: str, game: Game, command: str, milliseconds: int) -> None:
@@ -156,6 +212,7 @@ class GomocupPlayer:
         self._command = [str(Path(program).absolute()), *words[1:]]
         self._game = game
         self._milliseconds = milliseconds
+        self.has_moved = False
         self._process: _Process | None = None
         self._lock = threading.Lock()
 
@@ -167,7 +224,9 @@ class GomocupPlayer:
             raise InvalidInputError("the game is over: there is nothing to choose")
         with self._lock:
             try:
-                return self._ask(state, cancel)
+                action = self._ask(state, cancel)
+                self.has_moved = True
+                return action
             except (EOFError, OSError) as error:
                 words = self._process.last_words() if self._process is not None else str(error)
                 self.close()
@@ -206,36 +265,44 @@ class GomocupPlayer:
             process.send("BOARD", *fields, "DONE")
         else:
             process.send("BEGIN")
-        answer = process.answer(self._milliseconds / 1000 + LATE_SECONDS, cancel)
+        answer = process.answer(_MOVE_OR_ERROR, self._milliseconds / 1000 + LATE_SECONDS, cancel)
         if answer is None and cancel is not None and cancel.cancelled:
             process.send("YXSTOP")
-            answer = process.answer(STOP_SECONDS)
-            if answer is None or not _MOVE.match(answer):
+            answer = process.answer(_MOVE, STOP_SECONDS)
+            if answer is None:
                 self.close()
                 return state.legal_actions()[0]
-        while answer is not None and answer.upper().startswith(b"SUGGEST"):
+        if answer is not None and answer.upper().startswith(b"SUGGEST"):
             process.send(f"PLAY {answer[7:].decode(errors='replace').strip()}")
-            answer = process.answer(LATE_SECONDS)
+            answer = process.answer(_MOVE, LATE_SECONDS)
         if answer is None:
             allowed = f"{self._milliseconds} ms and {LATE_SECONDS:g} s more"
-            raise EngineError(f"engine {self._command[0]} did not answer within {allowed}")
+            raise EngineError(
+                f"engine {self._command[0]} did not answer with a move within {allowed}{process.last_noise()}"
+            )
         return self._action_of(answer, state)
 
     def _ready(self) -> _Process:
-        """The engine with an empty board."""
+        """The running engine with an empty board; started if need be."""
         size = self._game.board_shape[0]
         if self._process is not None:
             self._process.send("RESTART")
-            answer = self._process.answer(START_SECONDS)
+            answer = self._process.answer(_OK_OR_REFUSAL, START_SECONDS)
             if answer is not None and answer.upper().startswith(b"OK"):
                 return self._process
-            self.close()  # RESTART may be unknown: then a new process is what the protocol asks for
+            self.close()  # an engine may not know RESTART; the protocol then asks for a new process
         self._process = _Process(self._command)
         self._process.send(f"START {size}")
-        answer = self._process.answer(START_SECONDS)
-        if answer is None or not answer.upper().startswith(b"OK"):
-            words = f"answered {_shown(answer)}" if answer is not None else f"was silent for {START_SECONDS:g} s"
-            raise EngineError(f"engine {self._command[0]} does not play on a board of {size}: START {size} {words}")
+        answer = self._process.answer(_OK_OR_REFUSAL, START_SECONDS)
+        if answer is None:
+            noise = self._process.last_noise()
+            raise EngineError(
+                f"engine {self._command[0]} did not answer START {size} within {START_SECONDS:g} s{noise}"
+            )
+        if not answer.upper().startswith(b"OK"):
+            raise EngineError(
+                f"engine {self._command[0]} does not play on a board of {size}: it answered START with {_shown(answer)}"
+            )
         self._process.send(
             f"INFO rule {RULE_NUMBERS[str(self._game.options['rule'])]}",
             "INFO game_type 1",
@@ -265,7 +332,7 @@ def _shown(answer: bytes) -> str:
 
 
 def _stones_in_order(state: State) -> list[tuple[int, int]]:
-    """(cell, player) of every stone, in the order of play where it is known, else with the colours in turn."""
+    """(cell, player) of every stone, in the order of play if the state has a history, else with alternating colours."""
     board = state.board().ravel()
     history = state.history()
     if len(history) == np.count_nonzero(board):

@@ -3,25 +3,30 @@
 Strength is judged on pairs of games. Both games of a pair begin with the same balanced opening (`openings.py`), each
 player once on either side, so that neither colours nor openings favour anybody. The interval is made from the scatter
 of pairs, not of games.
+
+An external engine that fails (crash, timeout, illegal move) loses that game; the match goes on.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from qizero.games.catalog import Game, State
+from qizero.games.catalog import Game
+from qizero.players.gomocup_engine import EngineError, GomocupPlayer
 from qizero.players.specs import Player
 from qizero.strength.openings import match_openings
 
-__all__ = ["GameRecord", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
+__all__ = ["GameFailure", "GameRecord", "MatchProgress", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
 
 PRIOR_PAIRS, PRIOR_VARIANCE = 8, 0.125
-ELO_LIMIT = 1200.0  # a player that always wins is at least this much better than it can be measured to be
+ELO_LIMIT = 1200.0  # the largest Elo difference that is reported, also for a player that always wins
+MAX_FAILURES_AT_START = 3  # of an engine that has never moved; then the match ends with an error
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,28 @@ class GameRecord:
     opening_plies: int
     first_player_side: int  # which side (0 or 1) the match's first player had
     score: float  # of the match's first player: 1, 0.5 or 0
+    failure: str = ""  # why the engine that lost this game failed; empty if the game was played to its end
+
+
+@dataclass(frozen=True)
+class GameFailure:
+    """A game that was lost because an engine failed."""
+
+    game: int  # its number in the match, from 1
+    by: Literal["first", "second"]  # the player that failed
+    reason: str
+
+
+@dataclass(frozen=True)
+class MatchProgress:
+    """How far a match has come. The score is the first player's, in the finished games."""
+
+    finished: int
+    games: int
+    moves: int  # chosen so far by both players, openings not counted
+    wins: int
+    draws: int
+    losses: int
 
 
 @dataclass(frozen=True)
@@ -46,6 +73,7 @@ class MatchResult:
     elo_high: float
     side_scores: tuple[float, float]  # mean score when it plays as player 0, as player 1
     unique_games: int  # different sequences of actions among all games
+    failures: tuple[GameFailure, ...] = ()  # counted as losses of the player that failed
 
     @property
     def games(self) -> int:
@@ -122,20 +150,33 @@ def play_match(
     at_once: int = 256,
     sprt: Sprt | None = None,
     on_game: Callable[[GameRecord], None] | None = None,
+    on_progress: Callable[[MatchProgress], None] | None = None,
 ) -> MatchResult:
     """Plays `games` games (an odd number is raised by one), up to `at_once` of them at a time as one batch.
 
     The openings are the balanced ones kept with the game, or `opening_plies` random plies where that is given. With
-    `sprt`, the match stops as soon as the test has decided.
+    `sprt`, the match stops as soon as the test has decided. `on_progress` is called after each batch of moves. Raises
+    EngineError when every game failed, or when an engine failed MAX_FAILURES_AT_START times and never moved.
     """
     openings = match_openings(game, opening_plies, np.random.default_rng(seed))
     pairs = (games + 1) // 2
     records: list[GameRecord] = []
     pair_scores: list[float] = []
+    moves = 0
+
+    def on_moves(chosen: int, finished: Sequence[float]) -> None:
+        nonlocal moves
+        moves += chosen
+        if on_progress:
+            scores = [*(record.score for record in records), *finished]
+            on_progress(
+                MatchProgress(len(scores), 2 * pairs, moves, scores.count(1.0), scores.count(0.5), scores.count(0.0))
+            )
+
     while len(pair_scores) < pairs:
         batch = min(pairs - len(pair_scores), max(1, at_once // 2))
         starts = [(opening, side) for opening in itertools.islice(openings, batch) for side in (0, 1)]
-        played = play_games(game, first, second, starts)
+        played = play_games(game, first, second, starts, on_moves)
         records += played
         pair_scores += [(a.score + b.score) / 2 for a, b in zip(played[::2], played[1::2], strict=True)]
         if on_game:
@@ -143,30 +184,93 @@ def play_match(
                 on_game(record)
         if sprt is not None and sprt.verdict(pair_scores) != "undecided":
             break
+    if all(record.failure for record in records):
+        raise EngineError(f"all {len(records)} games failed; the last: {records[-1].failure}")
     return summarise(records, pair_scores)
 
 
-def play_games(
-    game: Game, first: Player, second: Player, starts: Sequence[tuple[Sequence[int], int]]
-) -> list[GameRecord]:
-    """Plays one game from each (opening, side of the first player), all at the same time."""
-    states: list[State] = []
-    for opening, _ in starts:
-        state = game.new_initial_state()
+class GameOfMatch:
+    """A game of a match while it is played. `side` is that of the match's first player."""
+
+    def __init__(self, game: Game, opening: Sequence[int], side: int) -> None:
+        self.state = game.new_initial_state()
         for action in opening:
-            state.apply_action(action)
-        states.append(state)
-    running = [i for i, state in enumerate(states) if not state.is_terminal()]
-    while running:
-        for player, wanted in ((first, True), (second, False)):
-            turn = [i for i in running if (states[i].current_player() == starts[i][1]) == wanted]
-            for i, action in zip(turn, player.choose_many([states[i] for i in turn]), strict=True):
-                states[i].apply_action(action)
-            running = [i for i in running if not states[i].is_terminal()]
-    return [
-        GameRecord(tuple(state.history()), len(opening), side, (1 + state.returns()[side]) / 2)
-        for state, (opening, side) in zip(states, starts, strict=True)
-    ]
+            self.state.apply_action(action)
+        self.side = side
+        self._opening_plies = len(opening)
+        self._failure = ""
+        self._score: float | None = None
+        self._score_if_over()
+
+    @property
+    def score(self) -> float | None:
+        """Of the match's first player; None while the game goes on."""
+        return self._score
+
+    def awaits(self, is_first: bool) -> bool:
+        """True if it is the turn of the match's first (or second) player."""
+        return self._score is None and (self.state.current_player() == self.side) == is_first
+
+    def take(self, answer: int | EngineError, is_first: bool) -> None:
+        """Applies a player's action, or ends the game with the loss of a player that failed."""
+        if isinstance(answer, EngineError):
+            self._failure, self._score = str(answer), 0.0 if is_first else 1.0
+        else:
+            self.state.apply_action(answer)
+            self._score_if_over()
+
+    def record(self) -> GameRecord:
+        assert self._score is not None
+        actions = tuple(self.state.history())
+        return GameRecord(actions, self._opening_plies, self.side, self._score, self._failure)
+
+    def _score_if_over(self) -> None:
+        if self.state.is_terminal():
+            self._score = (1 + self.state.returns()[self.side]) / 2
+
+
+def play_games(
+    game: Game,
+    first: Player,
+    second: Player,
+    starts: Sequence[tuple[Sequence[int], int]],
+    on_moves: Callable[[int, Sequence[float]], None] = lambda chosen, finished: None,
+) -> list[GameRecord]:
+    """Plays one game from each (opening, side of the first player), all at the same time.
+
+    `on_moves` gets the number of moves since its last call and the scores of the finished games.
+    """
+    games = [GameOfMatch(game, opening, side) for opening, side in starts]
+    while any(one.score is None for one in games):
+        for player, is_first in ((first, True), (second, False)):
+            turn = [one for one in games if one.awaits(is_first)]
+            for asked, answers in choose_in_parts(player, turn):
+                for one, answer in zip(asked, answers, strict=True):
+                    one.take(answer, is_first)
+                on_moves(len(asked), [one.score for one in games if one.score is not None])
+    return [one.record() for one in games]
+
+
+def choose_in_parts(
+    player: Player, games: Sequence[GameOfMatch]
+) -> Iterator[tuple[Sequence[GameOfMatch], Sequence[int | EngineError]]]:
+    """The player's choices in its turns. An external engine is asked game by game, so that a failure concerns one game;
+    other players choose for all games in one batch."""
+    if not isinstance(player, GomocupPlayer):
+        if games:
+            yield games, player.choose_many([one.state for one in games])
+        return
+    failures = 0
+    for one in games:
+        answer: int | EngineError
+        try:
+            answer = player.choose(one.state)
+        except EngineError as error:
+            failures += 1
+            if failures == MAX_FAILURES_AT_START and not player.has_moved:
+                raise EngineError(f"{error} (the match ended: {failures} failures without a move)") from error
+            answer = error
+        yield [one], [answer]
 
 
 def summarise(records: Sequence[GameRecord], pair_scores: Sequence[float]) -> MatchResult:
@@ -182,6 +286,11 @@ def summarise(records: Sequence[GameRecord], pair_scores: Sequence[float]) -> Ma
         elo_high=high,
         side_scores=(mean_or_half(by_side[0]), mean_or_half(by_side[1])),
         unique_games=len({record.actions for record in records}),
+        failures=tuple(
+            GameFailure(number, "first" if record.score == 0 else "second", record.failure)
+            for number, record in enumerate(records, 1)
+            if record.failure
+        ),
     )
 
 
