@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 import qizero
+from qizero.cli import match_display
 from qizero.cli.main import main
+from qizero.cli.match_display import PROGRESS_SECONDS, MatchDisplay
+from qizero.strength.match import MatchProgress
 
 Output = pytest.CaptureFixture[str]
 
@@ -103,3 +106,27 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m qizero games | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_progress_of_a_match_is_a_line_now_and_then(capsys: Output) -> None:
+    times = [0.0, 5.0, PROGRESS_SECONDS, PROGRESS_SECONDS + 1, 2 * PROGRESS_SECONDS - 1, 3 * PROGRESS_SECONDS]
+    display = MatchDisplay("a against b", clock=iter(times).__next__)
+    for _ in times[1:]:
+        display(MatchProgress(finished=3, games=10, moves=1234, wins=2, draws=1, losses=0))
+    captured = capsys.readouterr()
+    line = "a against b: 3 of 10 games finished (2 won, 1 drawn, 0 lost), 1,234 moves in {} s\n"
+    assert captured.err == line.format(20) + line.format(60)
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", ["match tictactoe random random --games 4", "ladder tictactoe random rollout:sims=5 --games 2"]
+)
+def test_progress_leaves_standard_output_to_the_json(
+    arguments: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match_display, "PROGRESS_SECONDS", 0.0)
+    assert main([*arguments.split(), "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    assert isinstance(json.loads(captured.out), dict)
+    assert " games finished (" in captured.err

@@ -16,6 +16,7 @@ from qizero.base import results
 from qizero.base.console import make_console, show_error
 from qizero.base.version import __version__
 from qizero.cli.bench import bench
+from qizero.cli.match_display import MatchDisplay
 from qizero.cli.options import SEED, JsonOption, SeedOption, check_json, number
 from qizero.cli.tables import (
     show_analysis,
@@ -205,7 +206,16 @@ def match(
     check_json(json)
     one, two = make_player(first, chosen, seed=seed), make_player(second, chosen, seed=seed + 1)
     test = _sprt(sprt)
-    result = play_match(chosen, one, two, games, seed=seed, opening_plies=opening_plies, sprt=test)
+    result = play_match(
+        chosen,
+        one,
+        two,
+        games,
+        seed=seed,
+        opening_plies=opening_plies,
+        sprt=test,
+        on_progress=MatchDisplay(f"{first} against {second}"),
+    )
     show_match(make_console(stderr=json == results.STDOUT), str(chosen), first, second, result)
     if json is not None:
         options = {
@@ -254,7 +264,8 @@ def ladder(
         if not ratings:
             raise InvalidInputError(f"{run} holds no evaluations yet")
     else:
-        ratings = play_ladder(chosen, ["random", *players], games, seed, on_match)
+        specs = ["random", *players]
+        ratings = play_ladder(chosen, specs, games, seed, on_match, lambda a, b: MatchDisplay(f"{a} against {b}"))
     show_ratings(console, str(chosen), ratings)
     if json is not None:
         options = {"game": str(chosen), "specs": players, "run": str(run) if run else None, "games": games}
