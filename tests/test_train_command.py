@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from qizero.cli.main import main
+from qizero.server.growth import growth_of_run
 
 pytestmark = pytest.mark.training
 
@@ -29,13 +31,13 @@ SETTINGS = (
 
 
 def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["train", "tictactoe", "--run", str(tmp_path / "run")]
+    command = ["train", "tictactoe", "--run", str(tmp_path / "a run")]
     for setting in SETTINGS:
         command += ["--set", setting]
     assert main([*command, "--set", "run.cycles=2"]) == 0
     assert main([*command, "--set", "run.cycles=3"]) == 0
 
-    run = tmp_path / "run"
+    run = tmp_path / "a run"
     assert [json.loads(line)["cycle"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3]
     opponents = {json.loads(line)["opponent"] for line in (run / "evaluations.jsonl").read_text().splitlines()}
     assert {"random", "rollout:sims=10"} <= opponents
@@ -44,6 +46,9 @@ def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     output = capsys.readouterr().out
     assert "cycle 3" in output
     assert "finished" in output
+    (hint,) = {line for line in output.splitlines() if line.startswith("Play against it: ")}
+    assert shlex.split(hint.partition(": ")[2]) == ["qizero", "play", "tictactoe", "--run", str(run)]
+    assert growth_of_run(run).game == "tictactoe", "the page opens with the command that was shown"
 
 
 def logged_cycles(directory: Path) -> set[int]:

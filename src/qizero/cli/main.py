@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -175,10 +176,12 @@ def train(
             finished: Run = run_training(directory, loaded, events)
         except (RunError, CheckpointError) as error:
             raise InvalidInputError(str(error)) from error
-    console = make_console()
-    net = directory / "nets" / "current.onnx"
     if finished.cycle:
-        console.print(f"Play against it: qizero play --terminal '{game}' --second 'zero:net={net}'")
+        words = ["qizero", "play", game, "--run", str(directory)]
+        if not loaded.run.milestones:  # the page offers the milestones of a run
+            net = directory / "nets" / "current.onnx"
+            words = ["qizero", "play", game, "--terminal", "--second", f"zero:net={net}"]
+        make_console().print(f"Play against it: {shlex.join(words)}", markup=False, soft_wrap=True)
 
 
 @app.command()
