@@ -58,13 +58,14 @@ using NewBoards = nb::ndarray<float, nb::ndim<4>, nb::c_contig, nb::device::cpu>
 BoardConvolution convolution_of(const Boards& input, const Planes& weights, const auto& result) {
   const std::size_t multiple = static_cast<std::size_t>(kernels::channel_multiple());
   for (std::size_t i = 0; i < 3; ++i)
-    if (input.shape(i) != result.shape(i)) throw InvalidInput("boards of the input and of the result differ in size");
+    if (input.shape(i) != result.shape(i))
+      throw InvalidInput("input and result must have the same number and size of boards");
   if (weights.shape(0) != result.shape(3) || weights.shape(1) != input.shape(3) || weights.shape(2) != 3 ||
       weights.shape(3) != 3)
     throw InvalidInput("weights must be [channels of the result, channels of the input, 3, 3]");
   if (result.shape(3) % multiple != 0)
-    throw InvalidInput(std::to_string(result.shape(3)) + " channels of a result are no multiple of " +
-                       std::to_string(multiple));
+    throw InvalidInput("the number of channels of a result must be a multiple of " + std::to_string(multiple) +
+                       ", not " + std::to_string(result.shape(3)));
   return {static_cast<int>(input.shape(1)), static_cast<int>(input.shape(2)), static_cast<int>(input.shape(3)),
           static_cast<int>(result.shape(3))};
 }
@@ -80,10 +81,10 @@ void convolve_boards_gradient(const Boards& input, const Planes& weights, const 
   const BoardConvolution convolution = convolution_of(input, weights, result_gradient);
   for (std::size_t i = 0; i < 4; ++i)
     if (weight_gradient.shape(i) != weights.shape(i) || (input_gradient && input_gradient->shape(i) != input.shape(i)))
-      throw InvalidInput("a gradient has another shape than what it is of");
+      throw InvalidInput("a gradient must have the shape of its tensor");
   if (input_gradient && input.shape(3) % static_cast<std::size_t>(kernels::channel_multiple()) != 0)
-    throw InvalidInput(std::to_string(input.shape(3)) + " channels of an input whose gradient is wanted are no " +
-                       "multiple of " + std::to_string(kernels::channel_multiple()));
+    throw InvalidInput("the number of channels of an input with a gradient must be a multiple of " +
+                       std::to_string(kernels::channel_multiple()) + ", not " + std::to_string(input.shape(3)));
   const nb::gil_scoped_release release;
   convolution.apply_gradient(input.data(), weights.data(), result_gradient.data(), static_cast<int>(input.shape(0)),
                              input_gradient ? input_gradient->data() : nullptr, weight_gradient.data());

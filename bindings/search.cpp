@@ -35,7 +35,7 @@ void set_fields(Params& params, const nb::kwargs& values, std::string_view what,
       known = true;
       if (!nb::try_cast(value, params.*member))
         throw InvalidInput(std::string(what) + ": " + name + " is " + nb::cast<std::string>(nb::repr(value)) +
-                           ", which is not of its type");
+                           ", which has the wrong type");
     });
     if (!known) {
       std::string names;

@@ -167,7 +167,7 @@ def test_bad_input_is_refused(tmp_path: Path, solver: Connect4Solver) -> None:
     with pytest.raises(qizero.InvalidInputError, match="3 bytes"):
         Connect4Book(str(torn))
     torn.write_bytes(b"\x01\x02\x03\x04\x05" * 2)
-    with pytest.raises(qizero.InvalidInputError, match="damaged at record 1"):
+    with pytest.raises(qizero.InvalidInputError, match="corrupted at record 1"):
         Connect4Book(str(torn))
     with pytest.raises(qizero.InvalidInputError, match="16 to 65536"):
         Connect4Solver(Connect4Book(), table_megabytes=1)

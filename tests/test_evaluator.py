@@ -165,7 +165,7 @@ def test_native_runs_only_what_it_knows(net_path: Path, tmp_path: Path) -> None:
     next(node for node in model.graph.node if node.op_type == "Relu").op_type = "Tanh"
     onnx.save(model, tmp_path / "changed.onnx")
     with pytest.raises(
-        ModelFileError, match=r"changed.onnx says that it was exported by qizero, but its graph is another"
+        ModelFileError, match=r"changed.onnx claims to be exported by qizero, but its graph gives other results"
     ):
         make_evaluator(tmp_path / "changed.onnx", CONNECT4, "native")
     for backend in ("auto", "default"):
@@ -318,7 +318,9 @@ def test_shapes_that_do_not_fit_are_named(tmp_path: Path, net_path: Path) -> Non
     two = ("batch", 2, 6, 7)
     with pytest.raises(ModelFileError, match=r"returns 'p' \[any, 9\], but connect4 needs a policy \[any, 7\]"):
         make_evaluator(save_foreign(tmp_path / "actions.onnx", two, actions=9), CONNECT4)
-    with pytest.raises(ModelFileError, match=r"takes 'in' \[8, 2, 6, 7\]: batches of 8 only; export it with a batch"):
+    with pytest.raises(
+        ModelFileError, match=r"takes 'in' \[8, 2, 6, 7\]: only batches of 8; export it with a variable batch"
+    ):
         make_evaluator(save_foreign(tmp_path / "batch.onnx", (8, 2, 6, 7)), CONNECT4)
     with pytest.raises(ModelFileError, match="has 1 outputs; it must have two, policy and wdl"):
         make_evaluator(save_foreign(tmp_path / "one.onnx", two, names=("p",)), CONNECT4)
@@ -343,8 +345,8 @@ def test_outputs_with_our_names_are_found_in_any_order(tmp_path: Path) -> None:
     [
         ({"rules_version": 99}, "it knows version 99 of the rules of connect4, not 1"),
         ({"planes": ["x", "y"]}, r"it was trained on the planes \['x', 'y'\], connect4 shows \['stones of the mover'"),
-        ({"network": {}}, "metadata of .* are damaged"),
-        ({"extra": 1}, "metadata of .* are damaged"),
+        ({"network": {}}, "metadata of .* are corrupted"),
+        ({"extra": 1}, "metadata of .* are corrupted"),
     ],
 )
 def test_metadata_that_do_not_fit(change: dict[str, Any], reason: str, net_path: Path, tmp_path: Path) -> None:
@@ -447,7 +449,7 @@ def test_weights_outside_the_directory_are_refused(tmp_path: Path) -> None:
     (tmp_path / "inside" / "link.bin").symlink_to(tmp_path / "secret.bin")
     for location in ("../secret.bin", str(tmp_path / "secret.bin"), "link.bin"):
         path = with_external_weights(tmp_path / "inside" / "net.onnx", location)
-        with pytest.raises(ModelFileError, match="outside its directory; that is refused"):
+        with pytest.raises(ModelFileError, match="outside its directory, which is not allowed"):
             make_evaluator(path, CONNECT4)
 
 

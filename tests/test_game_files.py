@@ -201,7 +201,7 @@ def test_files_and_moves_on_the_command_line(tmp_path: Path, capsys: pytest.Capt
         out = json.loads(capsys.readouterr().out)
         assert out["options"]["game"] == ("gomoku(size=9)" if argument == str(file) else spec)
     assert main(["analyze", "connect4", str(file)]) == 2
-    assert "the game is one of gomoku(size=9), not of connect4" in capsys.readouterr().err
+    assert "these are moves of gomoku(size=9), not of connect4" in capsys.readouterr().err
     assert main(["analyze", "gomoku(size=15)", str(file)]) == 2
     assert "not of gomoku(size=15)" in capsys.readouterr().err
     assert main(["analyze", "gomoku", str(tmp_path / "none.sgf")]) == 2

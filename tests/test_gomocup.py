@@ -131,7 +131,7 @@ def conversation(text: str, spec: str | None = "random") -> None:
         > BOARD
         > 7,7,1
         > DONE
-        ERROR BOARD: 1 own and 0 opponent's stones: nobody can be to move
+        ERROR BOARD: 1 own and 0 opponent's stones, but the opponent has as many or one more
         > BOARD
         > 7,7,3
         > DONE
@@ -190,7 +190,7 @@ def conversation(text: str, spec: str | None = "random") -> None:
         OK
         > INFO rule 2
         > BEGIN
-        ERROR rule 2 is not supported; there are 0
+        ERROR rule 2 is not supported; use 0
         > TURN 7,7
         ERROR rule 2
         > INFO rule 8
@@ -201,7 +201,7 @@ def conversation(text: str, spec: str | None = "random") -> None:
         MOVE
         > INFO max_memory 1000000
         > TURN 7,7
-        ERROR max_memory 1000000 is too little
+        ERROR max_memory 1000000 is too small
         > INFO max_memory 350000000
         > TURN 7,7
         MOVE

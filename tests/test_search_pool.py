@@ -289,7 +289,7 @@ def test_states_that_cannot_be_searched() -> None:
         ([over], "the game is over"),
         ([other], "this searches connect4, but a state is of tictactoe"),
         ([None], "None is not a state"),
-        ([game.new_initial_state()] * 2, "2 positions in 1 slots"),
+        ([game.new_initial_state()] * 2, "2 positions, but the pool has 1 slots"),
     ):
         with pytest.raises(InvalidInputError, match=words):
             search.begin(states)  # type: ignore[arg-type]
@@ -310,8 +310,8 @@ def test_states_that_cannot_be_searched() -> None:
         ({"selection": "best"}, "selection is 'best'; allowed are puct, improved_policy, uct"),
         ({"selection": 3}, "selection"),
         ({"cpuct": 1.5}, "there is no 'cpuct'; there are c_init"),
-        ({"simulations": "many"}, "simulations is 'many', which is not of its type"),
-        ({"solver": 2.5}, "solver is 2.5, which is not of its type"),
+        ({"simulations": "many"}, "simulations is 'many', which has the wrong type"),
+        ({"solver": 2.5}, "solver is 2.5, which has the wrong type"),
     ],
 )
 def test_bad_parameters_name_the_value_and_what_is_allowed(values: dict[str, float | bool | str], words: str) -> None:
@@ -333,7 +333,7 @@ def test_bad_pools() -> None:
         PoolConfig(halves=2)
     game = load_game("connect4")
     search = make_search(game, SearchParams(simulations=10), PoolConfig(slots=2, halves=2))
-    with pytest.raises(InvalidInputError, match="needs one half"):
+    with pytest.raises(InvalidInputError, match="needs halves = 1"):
         search.run_natively("rollout")
     with pytest.raises(InvalidInputError, match="evaluator is 'oracle'; allowed are uniform, rollout"):
         search.run_natively("oracle")

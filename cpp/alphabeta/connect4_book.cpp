@@ -45,7 +45,7 @@ Connect4Book::Connect4Book(const std::string& path) {
     throw InvalidInput("the opening table '" + path + "' cannot be read");
   if (bytes.empty() || bytes.size() % record_size != 0)
     throw InvalidInput("the opening table '" + path + "' has " + std::to_string(bytes.size()) +
-                       " bytes, which is no whole number of records of 5 bytes");
+                       " bytes, which is not a multiple of the record size, 5 bytes");
   const std::size_t records = bytes.size() / record_size;
   keys_.reserve(records);
   scores_.reserve(records);
@@ -57,7 +57,7 @@ Connect4Book::Connect4Book(const std::string& path) {
     key ^= 0x8000'0000;
     const int value = static_cast<std::int8_t>(record[4]);
     if ((!keys_.empty() && key <= keys_.back()) || value < -100 || value > 100)
-      throw InvalidInput("the opening table '" + path + "' is damaged at record " + std::to_string(i));
+      throw InvalidInput("the opening table '" + path + "' is corrupted at record " + std::to_string(i));
     keys_.push_back(key);
     scores_.push_back(static_cast<std::int8_t>(score_of(value)));
     ++index_[(key >> (32 - index_bits)) + 1];

@@ -211,7 +211,7 @@ class Pool {
   // Searches until every slot rests, with an evaluator in C++, no batches and no cache. With `slice_ms` > 0 it returns
   // after about so long, to be called again. Returns whether every slot rests. Needs halves = 1.
   bool run_natively(NativeEvaluator evaluator, double slice_ms) {
-    if (config_.halves != 1 || collected_) throw InvalidInput("run_natively: needs one half and no batch under way");
+    if (config_.halves != 1 || collected_) throw InvalidInput("run_natively: needs halves = 1 and no collected batch");
     const auto start = std::chrono::steady_clock::now();
     const auto slice_is_over = [&] {
       const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;

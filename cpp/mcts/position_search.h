@@ -21,8 +21,8 @@ class PositionSearch final : public Pool<G>::Driver {
   // position and the seed only. Positions go on (no game over) and have the options of the example.
   void begin(std::span<const G> positions, bool reuse_trees) {
     if (static_cast<int>(positions.size()) > pool_.num_slots())
-      throw InvalidInput(std::to_string(positions.size()) + " positions in " + std::to_string(pool_.num_slots()) +
-                         " slots");
+      throw InvalidInput("begin: " + std::to_string(positions.size()) + " positions, but the pool has " +
+                         std::to_string(pool_.num_slots()) + " slots");
     pool_.abandon();
     began_.resize(static_cast<std::size_t>(pool_.num_slots()), false);
     for (int i = 0; i < static_cast<int>(positions.size()); ++i) {

@@ -87,7 +87,7 @@ def test_the_milestones_of_a_run_become_opponents(run: Path) -> None:
         ({"stages": STAGES["stages"][:1]}, "stages"),  # type: ignore[index]
         ({"more": 1}, "more"),
         ({"stages": [{"net": "../../00.onnx", "minutes": 0}] * 2}, "net"),
-        ({"stages": [{"net": "07.onnx", "minutes": 0}] * 2}, "07.onnx, which is not there"),
+        ({"stages": [{"net": "07.onnx", "minutes": 0}] * 2}, "07.onnx, which does not exist"),
     ],
 )
 def test_a_bad_list_of_stages_says_what_is_wrong(models: Path, change: dict[str, object], words: str) -> None:

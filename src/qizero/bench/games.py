@@ -73,9 +73,9 @@ def check_peers(names: Sequence[str], threads: int) -> None:
     """Raise InvalidInputError for a peer that does not exist, or when the comparison would not be fair."""
     for name in names:
         if name not in PEERS:
-            raise InvalidInputError(f"there is no peer '{name}' to compare with; there is {', '.join(PEERS)}")
+            raise InvalidInputError(f"there is no peer '{name}' to compare with; available: {', '.join(PEERS)}")
     if names and threads != 1:
-        raise InvalidInputError(f"peers play on one thread: compare with --threads 1, not {threads}")
+        raise InvalidInputError(f"--compare needs --threads 1, not {threads}: peers play on one thread")
 
 
 def bench_rollout(game: Game, *, threads: int, seconds: float, seed: int, compare: Sequence[str] = ()) -> RolloutSpeed:

@@ -148,13 +148,13 @@ def search_peer(
     """Raises InvalidInputError for a peer that there is not, or when the comparison would not be fair."""
     if name == "open_spiel":
         if evaluator != "rollout" or threads != 1:
-            raise InvalidInputError("open_spiel searches with rollouts on one thread: --evaluator rollout --threads 1")
+            raise InvalidInputError("comparing with open_spiel needs --evaluator rollout --threads 1")
         return OpenSpielSearch(game, sims, seed)
     if name == "mctx":
         if evaluator != "uniform":
-            raise InvalidInputError("mctx has no rollouts: compare with --evaluator uniform")
+            raise InvalidInputError("comparing with mctx needs --evaluator uniform: mctx has no rollouts")
         return MctxPeer(game, ["search", "--batch", str(batch), "--sims", str(sims)], threads, peer_python)
-    raise InvalidInputError(f"there is no peer '{name}' to compare with; there are open_spiel, mctx")
+    raise InvalidInputError(f"there is no peer '{name}' to compare with; available: open_spiel, mctx")
 
 
 def peer_rate(peer: OpenSpielSearch | MctxPeer, seconds: float) -> float:
@@ -195,7 +195,7 @@ def bench_selfplay(
     """
     unknown = [name for name in compare if name != "mctx"]
     if unknown:
-        raise InvalidInputError(f"there is no peer '{unknown[0]}' to compare with; there is mctx")
+        raise InvalidInputError(f"there is no peer '{unknown[0]}' to compare with; available: mctx")
     size = ["--channels", str(network.channels), "--blocks", str(network.blocks)]
     work = ["selfplay", "--batch", str(batch), "--sims", str(sims), *size]
     peers = {name: MctxPeer(game, work, threads, peer_python) for name in compare}

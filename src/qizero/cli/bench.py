@@ -29,7 +29,7 @@ CORES = results.available_cores()
 
 bench = typer.Typer(help="Measure speed.", no_args_is_help=True)
 
-CompareOption = Annotated[str, typer.Option(metavar="PEER[,PEER]", help="Measure others in the same run.")]
+CompareOption = Annotated[str, typer.Option(metavar="PEER[,PEER]", help="Other programs to measure in the same run.")]
 PeerPythonOption = Annotated[
     str | None,
     typer.Option(
@@ -38,13 +38,17 @@ PeerPythonOption = Annotated[
 ]
 SimsOption = Annotated[
     int,
-    typer.Option(metavar="N", parser=number(int, "a whole number", 1, 1_000_000_000), help="Simulations of a search."),
+    typer.Option(
+        metavar="N", parser=number(int, "a whole number", 1, 1_000_000_000), help="Simulations in each search."
+    ),
 ]
 ChannelsOption = Annotated[
-    int, typer.Option(metavar="N", parser=number(int, "a whole number", 1, 1024), help="Of the untrained network.")
+    int,
+    typer.Option(metavar="N", parser=number(int, "a whole number", 1, 1024), help="Channels of the untrained network."),
 ]
 BlocksOption = Annotated[
-    int, typer.Option(metavar="N", parser=number(int, "a whole number", 0, 100), help="Of the untrained network.")
+    int,
+    typer.Option(metavar="N", parser=number(int, "a whole number", 0, 100), help="Blocks of the untrained network."),
 ]
 NetOption = Annotated[Path | None, typer.Option(metavar="FILE", help="A network in ONNX, instead of an untrained one.")]
 
@@ -63,7 +67,7 @@ BackendOption = Annotated[
 @bench.command("env")
 def bench_env_command(
     game: Annotated[
-        list[str] | None, typer.Option("--game", metavar="GAME", help="May be given more than once; all if left out.")
+        list[str] | None, typer.Option("--game", metavar="GAME", help="A game; may be repeated. All games if left out.")
     ] = None,
     seconds: SecondsOption = 1.0,
     seed: SeedOption = 1,
@@ -104,7 +108,7 @@ def bench_search_command(
     batch: Annotated[
         int,
         typer.Option(
-            metavar="N", parser=number(int, "a whole number", 1, 100_000), help="Trees that are searched at once."
+            metavar="N", parser=number(int, "a whole number", 1, 100_000), help="Trees searched at the same time."
         ),
     ] = 256,
     sims: SimsOption = 64,
@@ -144,12 +148,12 @@ def bench_selfplay_command(
     net: NetOption = None,
     backend: BackendOption = "auto",
     batch: Annotated[
-        int, typer.Option(metavar="N", parser=number(int, "a whole number", 1, 65_536), help="Positions of a batch.")
+        int, typer.Option(metavar="N", parser=number(int, "a whole number", 1, 65_536), help="Positions in a batch.")
     ] = 256,
     sims: SimsOption = 64,
     threads: ThreadsOption = CORES,
     seconds: SecondsOption = 10.0,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Evaluate positions again that are known.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Switch the cache of evaluations off.")] = False,
     gumbel: Annotated[bool, typer.Option("--gumbel", help="A Gumbel root instead of PUCT.")] = False,
     seed: SeedOption = 1,
     compare: CompareOption = "",

@@ -78,20 +78,30 @@ def games(json: JsonOption = None) -> None:
 
 @app.command()
 def play(
-    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Chosen on the page if left out.")] = None,
+    game: Annotated[
+        str | None, typer.Argument(metavar="[GAME]", help="The game; chosen on the page if left out.")
+    ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Play in this terminal instead of a browser.")] = False,
     port: Annotated[
         int,
-        typer.Option(metavar="N", parser=number(int, "a port", 1, 65_535), help="The next free one if it is taken."),
+        typer.Option(
+            metavar="N",
+            parser=number(int, "a port", 1, 65_535),
+            help="The port to listen on; the next free one if it is in use.",
+        ),
     ] = 8000,
     host: Annotated[
-        str, typer.Option(metavar="H", help="0.0.0.0 lets everybody on the network play and use this machine.")
+        str,
+        typer.Option(
+            metavar="H", help="The address to listen on; 0.0.0.0 lets everybody on the network use this server."
+        ),
     ] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     end_with_input: Annotated[
         bool,
         typer.Option(
-            "--end-with-input", help="End when standard input has ended and nobody has been there for a minute."
+            "--end-with-input",
+            help="Stop the server a minute after standard input has ended and the last page has closed.",
         ),
     ] = False,
     engine: Annotated[
@@ -100,16 +110,17 @@ def play(
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="On the page, a training run whose nets can be played, old and new."),
+        typer.Option(metavar="DIR", help="A training run; the page offers its nets as opponents."),
     ] = None,
     first: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who begins; {HUMAN} if left out.")
+        str | None, typer.Option(metavar="PLAYER", help=f"With --terminal, the first player; {HUMAN} if left out.")
     ] = None,
     second: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help=f"In the terminal, who plays second; {COMPUTER} if left out.")
+        str | None, typer.Option(metavar="PLAYER", help=f"With --terminal, the second player; {COMPUTER} if left out.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", parser=SEED, help="In the terminal, repeats the computer's choices.")
+        int | None,
+        typer.Option(metavar="N", parser=SEED, help="With --terminal, the seed of the computer's random choices."),
     ] = None,
 ) -> None:
     """Play a game, in a browser or in this terminal. A PLAYER is human or a spec, such as rollout:sims=1000."""
@@ -119,7 +130,7 @@ def play(
         return
     for name, value in (("--first", first), ("--second", second), ("--seed", seed)):
         if value is not None:
-            raise typer.BadParameter(f"{name} goes with --terminal; on the page, players are chosen there")
+            raise typer.BadParameter(f"{name} needs --terminal; the page lets you choose the players")
     from qizero import server
 
     wanted = None if chosen is None else str(chosen)
@@ -143,18 +154,20 @@ def train(
         typer.Option(
             metavar="M",
             parser=number(float, "a number", 0.01, 100_000),
-            help="Of training in all, over all resumptions.",
+            help="Minutes of training in total, including those before a resumption.",
         ),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The run's directory; runs/GAME if left out. An old one is resumed."),
+        typer.Option(metavar="DIR", help="The run's directory; runs/GAME if left out. An existing run is resumed."),
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings in TOML.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="SECTION.NAME=VALUE", help="A setting; may be repeated.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Of everything random in the run.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", parser=SEED, help="Seed of all random choices of the run.")
+    ] = None,
 ) -> None:
     """Train a network from zero by self-play. The same command again resumes."""
     _need("torch", "training")
@@ -196,11 +209,15 @@ def match(
         typer.Option(
             metavar="N",
             parser=number(int, "a whole number", 0, 1000),
-            help="Random plies that open each pair of games.",
+            help="Random plies at the start of each pair of games; the game's own number if left out.",
         ),
     ] = None,
     sprt: Annotated[
-        str | None, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test has decided between the two.")
+        str | None,
+        typer.Option(
+            metavar="ELO0,ELO1",
+            help="Stop as soon as a sequential probability ratio test accepts one of the two Elo differences.",
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:
@@ -236,13 +253,15 @@ def match(
 def ladder(
     game: GameArgument,
     specs: Annotated[
-        list[str] | None, typer.Argument(metavar="[SPEC …]", help="Players; random is always among them.")
+        list[str] | None, typer.Argument(metavar="[SPEC …]", help="The players, weakest first; random is always added.")
     ] = None,
     levels: Annotated[
-        bool, typer.Option("--levels", help="The levels of the game; with --json, the file that they are shipped with.")
+        bool,
+        typer.Option("--levels", help="Rate the levels of the game; --json then writes a file as in level_ratings/."),
     ] = False,
     run: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A training run: its networks, rated as it went.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Show the ratings that a training run has measured instead of playing."),
     ] = None,
     games: GamesOption = 40,
     seed: SeedOption = 1,
@@ -285,11 +304,11 @@ def analyze(
         str,
         typer.Argument(metavar="FILE_OR_MOVES", help="SGF, PSQ, a state's text, or moves such as 4455 or 'h8 i9'."),
     ] = "",
-    player: Annotated[str, typer.Option(metavar="SPEC", help="Who analyses.")] = "rollout:sims=20000",
+    player: Annotated[str, typer.Option(metavar="SPEC", help="The player that analyses.")] = "rollout:sims=20000",
     seed: SeedOption = 1,
     json: JsonOption = None,
 ) -> None:
-    """What a player thinks of a position."""
+    """Show a player's analysis of a position."""
     chosen = load_game(game)
     check_json(json)
     state = read_file_or_moves(moves, chosen)
@@ -327,9 +346,11 @@ def analyze(
 @app.command()
 def gomocup(
     player: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Who plays; the strongest for the rule if left out.")
+        str | None, typer.Option(metavar="SPEC", help="The player; the strongest for the rule if left out.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", parser=SEED, help="Of the player's random choices.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", parser=SEED, help="Seed of the player's random choices.")
+    ] = None,
 ) -> None:
     """Play Gomoku for a manager of the Gomocup protocol, on standard input and output."""
     from qizero.play.gomocup import run_brain
@@ -340,7 +361,7 @@ def gomocup(
 @app.command()
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A training run's directory.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="Where the network is written.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="The file to write.")],
     net: Annotated[
         str, typer.Option(metavar="NAME", help="current, best, or a milestone such as c000012.")
     ] = "current",
@@ -351,7 +372,7 @@ def export(
     source = run / "nets" / f"{net}.onnx"
     if not source.exists():
         there = sorted(path.stem for path in (run / "nets").glob("*.onnx")) if run.is_dir() else []
-        raise InvalidInputError(f"{run} has no network {net!r}; it has {', '.join(there) or 'none'}")
+        raise InvalidInputError(f"{run} has no network {net!r}; available: {', '.join(there) or 'none'}")
     write_atomically(file, source.read_bytes())
     make_console().print(f"{file}: {file.stat().st_size:,} bytes")
 
@@ -362,7 +383,7 @@ def _sprt(text: str | None) -> Sprt | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise InvalidInputError(f"--sprt {text!r} is not two numbers such as 0,10") from None
+        raise InvalidInputError(f"--sprt must be two numbers such as 0,10, not {text!r}") from None
     return Sprt(low, high)
 
 
@@ -379,7 +400,7 @@ def _check_same_game(spec: str, found: Game) -> None:
     named = [part.partition("=")[0].strip() for part in spec.partition("(")[2].split(",")]
     differs = [name for name in named if name in wanted.options and wanted.options[name] != found.options.get(name)]
     if wanted.name != found.name or differs:
-        raise InvalidInputError(f"the game is one of {found}, not of {spec}: say 'qizero analyze \"{found}\" …'")
+        raise InvalidInputError(f"these are moves of {found}, not of {spec}: use 'qizero analyze \"{found}\" …'")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

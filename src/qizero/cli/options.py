@@ -33,7 +33,7 @@ GameOption = Annotated[
     str, typer.Option("--game", metavar="GAME", help="A game, options in parentheses: 'gomoku(size=9,rule=renju)'.")
 ]
 JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write the result there as JSON; - is standard output.")
+    str | None, typer.Option("--json", metavar="FILE", help="Write the result to FILE as JSON; - is standard output.")
 ]
 SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", parser=SEED, help="The same seed gives the same random choices.")
@@ -44,11 +44,12 @@ SecondsOption = Annotated[
         "--seconds",
         metavar="S",
         parser=number(float, "a number", 0.01, 86_400),
-        help="How long each loop is measured.",
+        help="Duration of each measured loop.",
     ),
 ]
 ThreadsOption = Annotated[
-    int, typer.Option("--threads", metavar="N", parser=number(int, "a whole number", 1, 1024), help="Threads at once.")
+    int,
+    typer.Option("--threads", metavar="N", parser=number(int, "a whole number", 1, 1024), help="Number of threads."),
 ]
 
 

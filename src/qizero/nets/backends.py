@@ -107,7 +107,7 @@ def check_metadata(file: OnnxFile, game: Game) -> None:
     try:
         metadata = NetworkMetadata.from_text(text)
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"the metadata of {file.path} are damaged: {error}") from None
+        raise ModelFileError(f"the metadata of {file.path} are corrupted: {error}") from None
     if reason := metadata.mismatch(game):
         raise ModelFileError(f"{file.path} cannot play {game}: {reason}")
 
@@ -120,8 +120,8 @@ def check_shape(file: OnnxFile, verb: str, tensor: TensorInfo, wanted: tuple[int
         return
     if len(shape) == len(wanted) and shape[0] is not None and shape[1:] == wanted[1:]:
         raise ModelFileError(
-            f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}: batches of {shape[0]} only; "
-            f"export it with a batch that varies"
+            f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}: only batches of {shape[0]}; "
+            f"export it with a variable batch size"
         )
     fits = len(shape) == len(wanted) and all(
         extent is None or extent == other for extent, other in zip(shape, wanted, strict=True)
@@ -234,7 +234,7 @@ class OpenVinoEvaluator(NetworkEvaluator):
         if precision == "bf16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             cpu = core.get_property("CPU", "FULL_DEVICE_NAME").strip()
             raise BackendError(
-                f"openvino-bf16 needs a processor with bfloat16 (AVX512-BF16 or AMX), which this one ({cpu}) has not: "
+                f"openvino-bf16 needs a processor with bfloat16 (AVX512-BF16 or AMX), but this one ({cpu}) lacks it: "
                 "take openvino, or openvino-int8 if a loss is acceptable"
             )
         file = network.file

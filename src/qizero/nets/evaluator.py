@@ -258,8 +258,8 @@ def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> Non
             got, wanted, rtol=0, atol=NATIVE_TOLERANCE * max(1, np.abs(wanted).max()), equal_nan=True
         ):
             raise ModelFileError(
-                f"{network.file.path} says that it was exported by qizero, but its graph is another one; "
-                "take the backend onnxruntime"
+                f"{network.file.path} claims to be exported by qizero, but its graph gives other results; "
+                "use the backend onnxruntime"
             )
 
 

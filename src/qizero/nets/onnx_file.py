@@ -195,9 +195,7 @@ def external_file(model_path: Path, location: str) -> Path:
     directory = model_path.parent.resolve()
     path = (directory / location).resolve()
     if PurePosixPath(location).is_absolute() or not path.is_relative_to(directory):
-        raise ModelFileError(
-            f"{model_path} wants to read {location!r}, which is outside its directory; that is refused"
-        )
+        raise ModelFileError(f"{model_path} refers to {location!r} outside its directory, which is not allowed")
     if not path.is_file():
         raise ModelFileError(f"{model_path} keeps weights in {location!r}, but there is no such file beside it")
     return path

@@ -38,7 +38,7 @@ NO_LIMIT_MS = 10_000_000  # of a spec: a move's time is set when it is known, an
 ABOUT = f'name="qizero", version="{__version__}", author="the qizero authors", country="", www="", email=""'
 STOPS = ("YXSTOP", "STOP", "END")
 LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # commands that more lines follow, up to DONE
-MADE_ANEW = ("rule", "max_memory", "max_depth", "max_node", "hash_size")  # INFO that changes the player
+PLAYER_KEYS = ("rule", "max_memory", "max_depth", "max_node", "hash_size")  # INFO that changes the player
 _POINT = re.compile(r"^\s*(\d{1,4})\s*,\s*(\d{1,4})\s*$")
 _FIELD = re.compile(r"^\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*(\d{1,4})\s*$")
 
@@ -233,11 +233,11 @@ class Brain:
         names = {number: name for name, number in RULE_NUMBERS.items()} | {5: "renju"}
         if self._limits.rule not in names:
             raise ProtocolError(
-                f"rule {self._limits.rule} is not supported; there are 0 (five or more), 1 (exactly five) and 4 (renju)"
+                f"rule {self._limits.rule} is not supported; use 0 (five or more), 1 (exactly five) or 4 (renju)"
             )
         if 0 < self._limits.memory < (BASE_MEGABYTES + 1) << 20:
             raise ProtocolError(
-                f"max_memory {self._limits.memory} is too little: {(BASE_MEGABYTES + 1) << 20} bytes are needed"
+                f"max_memory {self._limits.memory} is too small: at least {(BASE_MEGABYTES + 1) << 20} bytes are needed"
             )
         if self._size is None:
             raise ProtocolError("there is no board yet: send START with a size from 6 to 20")
@@ -378,7 +378,7 @@ class Brain:
             return
         name, low, high = INFO[key.lower()]
         setattr(self._limits, name, min(max(int(text), low), high))
-        if key.lower() in MADE_ANEW and self._size is not None:
+        if key.lower() in PLAYER_KEYS and self._size is not None:
             with contextlib.suppress(ProtocolError):
                 self._ready_player()
 
@@ -408,7 +408,7 @@ def stones_of(game: Game, lines: list[str], command: str) -> list[tuple[int, int
         if match is None:
             raise ProtocolError(f"{command}: {line[:40]!r} is not x,y,field")
         if match[3] not in ("1", "2"):
-            raise ProtocolError(f"{command}: field {match[3]} is not supported; there are 1 (own) and 2 (opponent)")
+            raise ProtocolError(f"{command}: field {match[3]} is not supported; use 1 (own) or 2 (opponent)")
         action = action_of(f"{match[1]},{match[2]}", game)
         if any(action == other for other, _ in fields):
             raise ProtocolError(f"{command}: {match[1]},{match[2]} is given twice")
@@ -416,7 +416,10 @@ def stones_of(game: Game, lines: list[str], command: str) -> list[tuple[int, int
     own = sum(field == 1 for _, field in fields)
     mover = 0 if own * 2 == len(fields) else 1
     if own * 2 != len(fields) - mover:
-        raise ProtocolError(f"{command}: {own} own and {len(fields) - own} opponent's stones: nobody can be to move")
+        theirs = len(fields) - own
+        raise ProtocolError(
+            f"{command}: {own} own and {theirs} opponent's stones, but the opponent has as many or one more"
+        )
     return [(action, mover if field == 1 else 1 - mover) for action, field in fields]
 
 

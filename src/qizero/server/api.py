@@ -78,7 +78,9 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         try:
             search = pool.submit("analysis", state, spec)
         except QueueFullError as error:
-            raise HTTPException(503, f"busy, place {error.place}") from error
+            raise HTTPException(
+                503, f"the server is busy: {error.place} searches are waiting; try again later"
+            ) from error
         try:
             return views.analysis_answer(state, await search.result)
         except asyncio.CancelledError:
@@ -112,5 +114,5 @@ def _spec_of(opponents: Opponents, game: Game, opponent: str | None) -> str:
         return opponents.analyst(game, "hint")
     known = opponents.of(game)
     if opponent not in known:
-        raise HTTPException(404, f"there is no opponent '{opponent}'; known are {', '.join(known)}")
+        raise HTTPException(404, f"there is no opponent '{opponent}'; available are {', '.join(known)}")
     return known[opponent].spec

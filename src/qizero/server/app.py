@@ -121,11 +121,13 @@ class Guard:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not host_is_allowed(headers.get(b"host"), self._host):
-            await self._refuse(scope, receive, send, 400, "this Host is not served here")
+            await self._refuse(scope, receive, send, 400, "the Host header does not name this server")
         elif scope["type"] == "http" and not _length_is_small(headers.get(b"content-length"), scope["method"]):
-            await self._refuse(scope, receive, send, 413, "a body holds at most 64 KiB and says its length")
+            await self._refuse(
+                scope, receive, send, 413, "a request with a body needs a Content-Length of at most 64 KiB"
+            )
         elif scope["type"] == "websocket" and not origin_is_allowed(headers.get(b"origin"), headers.get(b"host")):
-            await self._refuse(scope, receive, send, 403, "this Origin may not connect")
+            await self._refuse(scope, receive, send, 403, "connections from this Origin are not allowed")
         else:
             await self._app(scope, receive, self._with_headers(send))
 

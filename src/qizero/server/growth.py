@@ -103,7 +103,7 @@ def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
         raise InvalidInputError(f"{path}: {where}: {first['msg']}") from error
     missing = [stage.net for stage in read.stages if not (path.parent / stage.net).exists()]
     if missing:
-        raise InvalidInputError(f"{path} names {missing[0]}, which is not there")
+        raise InvalidInputError(f"{path} names {missing[0]}, which does not exist")
     return Growth(game, path.parent, read.sims, tuple(read.stages))
 
 
@@ -115,10 +115,10 @@ def growth_of_run(run: Path) -> Growth:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInputError(f"{run} is not the directory of a training run: {error}") from error
     if "," in str(run.resolve()):
-        raise InvalidInputError(f"{run}: the path of a run that is played against cannot hold a comma")
+        raise InvalidInputError(f"{run}: the path of a run must not contain a comma")
     nets = sorted((run / "nets").glob("c[0-9]*.onnx"))
     if len(nets) < 2:
-        raise InvalidInputError(f"{run} holds {len(nets)} milestones so far; two are needed to see it grow")
+        raise InvalidInputError(f"{run} holds {len(nets)} milestones so far; the page needs at least two")
     minutes = minutes_by_cycle(run / "metrics.jsonl")
     ratings = {rating.name: rating for rating in ratings_of_run(run)}
     stages = []

@@ -78,7 +78,9 @@ class Journal:
         try:
             head = json.loads(lines[0])
             if head["version"] != VERSION:
-                raise ValueError(f"version {head['version']!r} of the journal; this program reads {VERSION}")
+                raise ValueError(
+                    f"journal version {head['version']!r} is not supported; this program reads version {VERSION}"
+                )
             play = GameInPlay.from_snapshot(head["snapshot"])
         except (ValueError, KeyError, TypeError, IndexError) as error:
             aside = path.with_suffix(".unreadable")
@@ -99,7 +101,7 @@ class Journal:
         if intact == len(lines):
             self._lengths[game_id] = intact - 1
         else:
-            log.warning("the journal of the game %s is cut at line %d", game_id, intact + 1)
+            log.warning("the journal of the game %s is corrupted and was cut at line %d", game_id, intact + 1)
             self.begin(play.snapshot())
         return play
 

@@ -155,7 +155,7 @@ class Opponents:
             for spec in analysts(game, effort):
                 if self._possible(spec, game):
                     return spec
-        raise ValueError(f"nobody here can analyse {game}")
+        raise ValueError(f"no player can analyse {game}")
 
     def intuition(self, game: Game) -> str | None:
         """The spec of who says which moves look likely, without searching; None when there is no net."""

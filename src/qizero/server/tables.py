@@ -169,7 +169,7 @@ class Table:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            log.exception("the opponent at %s failed", self.play.id)
+            log.exception("the opponent in game %s failed", self.play.id)
             if self._thinking is asyncio.current_task():
                 self._thinking = None
             self._tell(messages.ErrorMessage(id=None, code="opponent_failed", detail=str(error)))
@@ -232,7 +232,7 @@ class Table:
             except asyncio.CancelledError:
                 raise
             except Exception as error:
-                log.exception("a study of %s failed", self.play.id)
+                log.exception("an analysis of game %s failed", self.play.id)
                 watcher.send(messages.ErrorMessage(id=request, code="study_failed", detail=str(error)))
 
         self._studies[watcher, kind] = asyncio.get_running_loop().create_task(guarded())

@@ -102,7 +102,7 @@ class Run:
         try:
             saved = json.loads(path.read_text("utf-8"))["config"]
         except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} cannot be read ({error}); give another --run directory") from None
+            raise RunError(f"{path} cannot be read ({error}); use another --run directory") from None
         fixed = [("game",), ("run", "network"), ("run", "variants"), ("selfplay", "slots")]
         mine = json.loads(json.dumps(self.config.to_json()))
         for keys in fixed:
@@ -112,7 +112,7 @@ class Run:
             if old != new:
                 raise RunError(
                     f"{self.directory} is a run with {'.'.join(keys)} = {old!r}, not {new!r}; "
-                    "give another --run directory"
+                    "use another --run directory"
                 )
         write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
 
@@ -134,7 +134,7 @@ class Run:
                 try:
                     rows = read_chunk(self._chunk_path(cycle, i), game)
                 except (ChunkError, OSError) as error:
-                    self.events.emit("warning", text=f"rows of cycle {cycle} are left out: {error}")
+                    self.events.emit("warning", text=f"the rows of cycle {cycle} are skipped: {error}")
                     continue
                 self.windows[i].add(cycle, rows, keep_rows=1 << 62)
 
@@ -213,7 +213,7 @@ class Run:
             try:
                 result = play(parked=self.parked[i])
             except ParkedGamesError as error:
-                self.events.emit("warning", text=f"games in play are begun anew: {error}")
+                self.events.emit("warning", text=f"unfinished games are discarded and started again: {error}")
                 result = play(parked=None)
             self.parked[i] = result.parked
             results.append(result)
