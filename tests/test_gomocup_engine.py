@@ -9,8 +9,6 @@ import json
 import logging
 import os
 import sys
-import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path

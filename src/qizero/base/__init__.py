@@ -1,1 +1,1 @@
-"""What every other package may use: atomic files, events, results files, the version."""
+"""Used by every other package: atomic files, events, result files, consoles, the version."""

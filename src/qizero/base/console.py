@@ -1,4 +1,4 @@
-"""Consoles on rich, for everything that shows text to people."""
+"""Consoles (rich) for all text that people read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from rich.text import Text
 
 __all__ = ["make_console", "show_error"]
 
-_PIPE_WIDTH = 200  # lines in a file or a pipe are not folded to a screen
+_PIPE_WIDTH = 200  # characters; lines in a file or a pipe are not wrapped at a screen's width
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """The console on standard output, or on standard error when that must hold a result and nothing else."""
+    """A console on standard output, or on standard error if standard output must hold a result and nothing else."""
     console = Console(stderr=stderr, highlight=False)
     if not console.is_terminal:
         console = Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
@@ -19,6 +19,6 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def show_error(message: str) -> None:
-    """One line on standard error."""
+    """Prints the message as one line on standard error."""
     line = " ".join(message.split())
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("qizero: ", "bold red"), line))

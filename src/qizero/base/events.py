@@ -1,4 +1,4 @@
-"""What happens in a run, for whoever wants to know: library code never prints, it emits, displays subscribe."""
+"""Events of a run. Library code emits events and never prints; displays and logs subscribe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing files so that a crash at any moment leaves the old content or the new, never half of it."""
+"""Atomic writing of files: after a crash at any moment a file has its old content or the new, never a part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["fsync_directory", "write_atomically"]
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Writes under a temporary name, fsyncs, renames. On failure (disk full) nothing is left behind."""
+    """Writes under a temporary name, fsyncs, renames. A failure (disk full) removes the temporary file."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -24,7 +24,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def fsync_directory(directory: Path) -> None:
-    """Makes renames in the directory survive a power cut."""
+    """Makes renames in the directory durable across a power failure."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Result files: the figures of a measurement together with what is needed to make it again."""
+"""Result files: the figures of a measurement with the command, seed, machine and versions that reproduce it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qizero.base.version import __version__
 
 __all__ = ["STDOUT", "available_cores", "check_result_path", "provenance", "write_result"]
 
-STDOUT = "-"  # as the name of a result file
+STDOUT = "-"  # the file name that means standard output
 
 
 def provenance(*, seed: int | None, options: Mapping[str, Any], packages: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def provenance(*, seed: int | None, options: Mapping[str, Any], packages: tuple[
 
 
 def cpu_name() -> str:
-    """The processor as the system names it."""
+    """The processor's name as the system reports it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text(errors="replace").splitlines():
@@ -55,14 +55,14 @@ def cpu_name() -> str:
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def check_result_path(path: str) -> None:
-    """Raise OSError before anything is measured if `write_result` could not write there."""
+    """Raises OSError if `write_result` could not write to `path`; called before a measurement."""
     if path == STDOUT:
         return
     target = Path(path)
@@ -73,7 +73,7 @@ def check_result_path(path: str) -> None:
 
 
 def write_result(result: Mapping[str, Any], path: str) -> None:
-    """Write one JSON object to the file, whole or not at all; `-` is standard output."""
+    """Writes one JSON object atomically to a file, or to standard output if `path` is STDOUT."""
     text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if path == STDOUT:
         sys.stdout.write(text)

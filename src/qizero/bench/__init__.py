@@ -1,1 +1,1 @@
-"""Measuring the speed of rules, search, self-play and networks, also of other programs."""
+"""Speed measurements of rules, search, self-play and networks, with other programs for comparison."""

@@ -1,4 +1,4 @@
-"""Measuring speed. One function per measurement; each returns its figures and prints nothing."""
+"""Speed of the rules: steps and random games per second. Functions return figures and print nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from qizero.games.catalog import Game, InvalidInputError
 
 __all__ = ["EnvSpeed", "PeerSpeed", "RolloutSpeed", "bench_env", "bench_rollout", "check_peers"]
 
-ROUNDS = 3  # ours and the peers take turns this often, so that a drift of the machine's speed meets all of them
-MIN_BATCH_SECONDS = 0.05  # games are played in batches that take so long: the cost of a call is nothing beside it
+ROUNDS = 3  # qizero and the peers alternate, so that a drift of the machine's speed affects all of them
+MIN_BATCH_SECONDS = 0.05  # duration of a batch of games: long enough to make the cost of a call negligible
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class EnvSpeed:
 
 @dataclass(frozen=True)
 class PeerSpeed:
-    """What a peer does at the same work on one thread, and how many times as fast we are."""
+    """A peer's speed at the same work on one thread; `ratio` is qizero's speed divided by the peer's."""
 
     peer: str
     rollouts_per_s: float
@@ -46,7 +46,7 @@ class RolloutSpeed:
     games: int
     actions: int
     seconds: float
-    first_wins: float  # shares of the games; by them a comparison shows that both play the same game
+    first_wins: float  # shares of the games; equal shares show that a peer plays by the same rules
     second_wins: float
     draws: float
     peers: tuple[PeerSpeed, ...]
@@ -79,7 +79,7 @@ def check_peers(names: Sequence[str], threads: int) -> None:
 
 
 def bench_rollout(game: Game, *, threads: int, seconds: float, seed: int, compare: Sequence[str] = ()) -> RolloutSpeed:
-    """Random games per second in `seconds`, and as long again for every peer of `compare`."""
+    """Random games per second, measured for `seconds`; each peer of `compare` is measured for as long."""
     check_peers(compare, threads)
     peers = {name: _Pace(open_spiel_rollouts(game, seed)) for name in compare}
     tallies = [_Tally() for _ in range(threads)]
@@ -119,7 +119,7 @@ class _Tally:
 
 
 class _Pace:
-    """Calls `play(games)` for a given time, with as many games at once as can be timed well."""
+    """Calls `play(games)` for a given time, with enough games per call that the timer's resolution does not matter."""
 
     def __init__(self, play: Callable[[int], None]) -> None:
         self._play = play
@@ -128,7 +128,7 @@ class _Pace:
         self.seconds = 0.0
 
     def run(self, seconds: float) -> None:
-        """Goes on for that long, to the end of the last batch."""
+        """Runs for `seconds`, to the end of the last batch."""
         start = batch_start = time.perf_counter()
         while batch_start - start < seconds:
             self._play(self._batch)
@@ -141,7 +141,7 @@ class _Pace:
 
 
 def _random_games(game: Game, seed: int, tally: _Tally) -> Callable[[int], None]:
-    """A function that plays so many random games in C++ and adds up what came of them."""
+    """Returns a function that plays n random games in C++ and adds up their results."""
     seeds = random.Random(seed)
 
     def play(games: int) -> None:

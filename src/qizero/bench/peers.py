@@ -1,6 +1,6 @@
-"""Other people's programs, run beside ours so that a comparison comes from one run on one machine.
+"""Other programs (peers), measured in the same run on the same machine as qizero.
 
-None of them is needed to use qizero; one that is not installed is an error that says how to install it.
+qizero does not need them. The error for a missing peer says how to install it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPEN_SPIEL_NAMES = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "ot
 
 
 def open_spiel_rollouts(game: Game, seed: int) -> Callable[[int], None]:
-    """A function that plays so many uniformly random games in OpenSpiel's C++ code on one thread.
+    """Returns a function that plays n uniformly random games in OpenSpiel's C++ code on one thread.
 
     The games are played by the RandomRolloutEvaluator of an MCTSBot with one simulation, which evaluates the initial
     position and nothing else.
@@ -64,12 +64,12 @@ class OpenSpielSearch:
         )
 
     def __call__(self) -> int:
-        """Returns the simulations made."""
+        """Runs one search and returns its number of simulations."""
         self._bot.mcts_search(self._state)
         return self._sims
 
 
-PEER_PYTHON = "QIZERO_PEER_PYTHON"  # the environment variable that names the interpreter of the peers' environment
+PEER_PYTHON = "QIZERO_PEER_PYTHON"  # environment variable: the Python interpreter of the peers' environment
 
 
 class MctxPeer:

@@ -1,6 +1,6 @@
-"""Measuring the search: with evaluators in C++, with a network in self-play, and the network alone.
+"""Speed of the search with evaluators in C++, of self-play with a network, and of the network alone.
 
-Everything that is compared takes turns, so that a drift of the machine's speed meets all alike.
+Compared programs alternate, so that a drift of the machine's speed affects all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class PeerSims:
-    """What a peer does at the same work, and how many times as fast we are."""
+    """A peer's speed at the same work; `ratio` is qizero's speed divided by the peer's."""
 
     peer: str
     sims_per_s: float
@@ -108,7 +108,7 @@ def bench_search(
     compare: Sequence[str] = (),
     peer_python: str | None = None,
 ) -> SearchSpeed:
-    """Runs whole batches of searches for `seconds`, in rounds, and every peer of `compare` as long in between."""
+    """Runs batches of searches for `seconds`, in rounds; the peers of `compare` run for as long between the rounds."""
     peers = {name: search_peer(name, game, batch, sims, threads, evaluator, seed, peer_python) for name in compare}
     selection = "uct" if evaluator == "rollout" else "puct"
     search = make_search(
@@ -145,7 +145,7 @@ def bench_search(
 def search_peer(
     name: str, game: Game, batch: int, sims: int, threads: int, evaluator: str, seed: int, peer_python: str | None
 ) -> OpenSpielSearch | MctxPeer:
-    """Raises InvalidInputError for a peer that there is not, or when the comparison would not be fair."""
+    """Raises InvalidInputError for an unknown peer, or if the options make the comparison unfair."""
     if name == "open_spiel":
         if evaluator != "rollout" or threads != 1:
             raise InvalidInputError("comparing with open_spiel needs --evaluator rollout --threads 1")
@@ -166,7 +166,7 @@ def peer_sims(name: str, peer: OpenSpielSearch | MctxPeer, rates: list[float], o
 
 
 def rate_of(run: Callable[[], int], seconds: float) -> float:
-    """Calls `run`, which returns how much it has done, for that long: how much a second."""
+    """Calls `run`, which returns its amount of work, for `seconds` and returns the amount per second."""
     done, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < seconds or done == 0:
         done += run()
@@ -211,7 +211,7 @@ def bench_selfplay(
         selection="improved_policy" if gumbel else "puct",
         noise_epsilon=0.0 if gumbel else 0.25,
     )
-    # Random openings set the games apart, so that the slots do not all search the same positions.
+    # Random openings make the games differ, so that the slots do not all search the same positions.
     play = SelfPlayParams(params, random_opening_share=1.0, random_plies=game.max_game_length // 3)
     meter = SelfPlayMeter(new_selfplay(game, config, play), evaluator)
     meter.warm_up(seconds / ROUNDS)
@@ -241,7 +241,7 @@ def bench_selfplay(
 
 
 class SelfPlayMeter:
-    """Self-play that knows where its time goes."""
+    """Self-play that measures the time spent in the network and in the search."""
 
     def __init__(self, selfplay: SelfPlay, evaluator: Evaluator) -> None:
         self.seconds = 0.0
@@ -253,7 +253,7 @@ class SelfPlayMeter:
         self._start: dict[str, int] = {}
 
     def warm_up(self, seconds: float) -> None:
-        """Plays for that long, and keeps the largest batch for measuring the network alone."""
+        """Plays for `seconds` and keeps the largest batch for measuring the network alone."""
         deadline = time.perf_counter() + seconds
         while time.perf_counter() < deadline or len(self._planes) == 0:
             planes = self._selfplay.collect()
@@ -274,7 +274,7 @@ class SelfPlayMeter:
         return rate_of(run, seconds)
 
     def run(self, seconds: float) -> None:
-        """Plays for that long."""
+        """Plays for `seconds`."""
         start = before = time.perf_counter()
         while before - start < seconds:
             planes = self._selfplay.collect()
@@ -309,7 +309,7 @@ class SelfPlayMeter:
 
 
 def bottleneck(figures: dict[str, float]) -> str:
-    """One line in words: what would have to be faster."""
+    """A sentence that names the slowest part."""
     share, fill = figures["evaluator_share"], figures["batch_fill"]
     if share < 0.8:
         return f"the search: the network is asked only {share:.0%} of the time and waits for batches otherwise"
@@ -340,7 +340,7 @@ def bench_evaluator(
 
 
 def untrained_net(game: Game, network: NetworkConfig, directory: Path) -> Path:
-    """A file with a network of that size; its weights do not matter for speed."""
+    """Writes a file with an untrained network of this size; weights do not affect speed."""
     try:
         from qizero.nets.network import Network, export_onnx
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The command line: one verb a job, its options, its tables."""
+"""The command line: one command per task, its options, its tables."""
 
 from qizero.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The command line of `qizero bench`: what can be measured, one command each."""
+"""The command line of `qizero bench`: one command per measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what can be said, and who does it. One verb a job."""
+"""The command line: parses arguments and calls the package that does the work. One command per task."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def _need(package: str, what: str) -> None:
 
 
 def _check_same_game(spec: str, found: Game) -> None:
-    """Refuse a file of another game than the one asked for; options that were not asked for may differ."""
+    """Raises InvalidInputError if `found` is not the game of `spec`. Options that `spec` leaves out may differ."""
     wanted = load_game(spec)
     named = [part.partition("=")[0].strip() for part in spec.partition("(")[2].split(",")]
     differs = [name for name in named if name in wanted.options and wanted.options[name] != found.options.get(name)]
@@ -404,9 +404,9 @@ def _check_same_game(spec: str, found: Game) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 2 and one line on standard error for what cannot be done."""
-    # Before torch is loaded: its threads sleep while they wait for each other. Spinning, they would be many times
-    # slower beside the rating process or anything else that uses the cores.
+    """Runs the command line and returns its exit code. An error is one line on standard error and exit code 2."""
+    # Must be set before torch is loaded. Threads of OpenMP that wait then sleep instead of spinning; spinning makes
+    # training several times slower when the rating process or another program uses the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     command = typer.main.get_command(app)
     try:

@@ -1,4 +1,4 @@
-"""Options that several commands take, and how their values are read."""
+"""Options that several commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SEED", "GameOption", "JsonOption", "SecondsOption", "SeedOption", "T
 
 
 def number(convert: Callable[[str], float], words: str, low: float, high: float) -> Callable[[str], float]:
-    """A parser of an option's value whose error names the value and what is allowed."""
+    """A parser of an option's value. Its error names the value and the allowed range."""
 
     def parse(text: str) -> float:
         try:
@@ -54,6 +54,6 @@ ThreadsOption = Annotated[
 
 
 def check_json(path: str | None) -> None:
-    """Raise OSError before anything is done if the result could not be written."""
+    """Raises OSError if the result could not be written; called before the work begins."""
     if path is not None:
         results.check_result_path(path)

@@ -1,4 +1,4 @@
-"""What the command line shows: tables on rich, plain columns where the output is not a terminal."""
+"""The tables of the command line: drawn by rich in a terminal, plain columns elsewhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def show_games(console: Console, games: Sequence[GameRow]) -> None:
 
 
 def show_env(console: Console, speeds: Sequence[EnvSpeed]) -> None:
-    """Steps per second, a line a game."""
+    """Steps per second, one line per game."""
     table = _table(console, "game", "steps/s in C++", "steps/s from Python")
     for speed in speeds:
         table.add_row(speed.game, f"{speed.cpp_steps_per_s:,.0f}", f"{speed.python_steps_per_s:,.0f}")
@@ -71,7 +71,7 @@ def show_search(console: Console, speed: SearchSpeed) -> None:
 
 
 def show_selfplay(console: Console, speed: SelfPlaySpeed) -> None:
-    """Where the time of self-play goes."""
+    """The speed of self-play and its bottleneck."""
     console.print(
         f"{speed.game}, network {speed.network} on {speed.evaluator}, {speed.sims} simulations a move, "
         f"cache {'on' if speed.cache else 'off'}"
@@ -146,7 +146,7 @@ def show_ratings(console: Console, game: str, ratings: Sequence[Rating]) -> None
 
 
 def show_analysis(console: Console, state: State, analysis: Analysis) -> None:
-    """The best actions of a position and what is expected of them, for the mover."""
+    """The best actions of a position with their values for the mover, and the expected continuation."""
     console.print(str(state))
     proven = {1: "a proven win", 0: "a proven draw", -1: "a proven loss", None: ""}[analysis.proven]
     if proven and analysis.distance is not None:

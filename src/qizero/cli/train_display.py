@@ -1,4 +1,4 @@
-"""What a person sees of a training run: a live panel in a terminal, plain lines elsewhere."""
+"""The display of a training run: a live panel in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def sparkline(values: list[float], width: int = 16) -> str:
 
 
 def bottleneck(line: Mapping[str, Any]) -> str:
-    """Where the time of a cycle goes, in words."""
+    """A sentence that names the slowest part of a cycle."""
     shares = {
         "evaluating positions": line["evaluator_seconds"],
         "searching": line["play_seconds"] - line["evaluator_seconds"],

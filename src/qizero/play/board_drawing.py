@@ -1,6 +1,6 @@
-"""A state as text: the board with its coordinates, and in words whose turn it is and what is asked.
+"""A state as text: the board with its coordinates, and a sentence that tells whose turn it is and what to do.
 
-Knows no rules: a game of the catalog needs no code here.
+Contains no rules: a new game needs no code here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Look:
     stones: tuple[str, str]
     marked: tuple[str, str]  # stones with a mark on them
     empty: str
-    choice: str  # an empty cell that may be chosen, where not all may
+    choice: str  # an empty cell that may be chosen, if not every empty cell may
     forbidden: str
     board_style: str = ""
     stone_styles: tuple[str, str] = ("", "")
@@ -110,7 +110,7 @@ def draw_board(state: State, look: Look) -> Text:
 
 
 def what_is_asked(state: State) -> tuple[str, str]:
-    """What the mover has to do, in English and in Chinese; the game is not over."""
+    """What the mover has to do, in English and in Chinese. The game must not be over."""
     actions = [state.action_to_string(action) for action in state.legal_actions()]
     phase = state.phase()
     if phase == "MOVEMENT" and state.action_cells(state.legal_actions()[0])[0] == "select":
@@ -152,7 +152,7 @@ def _column_labels(state: State) -> list[str]:
 
 
 def _last_cell(state: State) -> int | None:
-    """Where the last action ended; None if nowhere."""
+    """The cell where the last action ended; None if it has none."""
     if not state.history():
         return None
     action = state.history()[-1]
@@ -164,7 +164,7 @@ def _last_cell(state: State) -> int | None:
 
 
 def _choices(state: State) -> set[int]:
-    """Cells that an action may begin with, where they are not simply all empty ones."""
+    """Cells that an action may begin with; empty if they are simply all empty cells."""
     if state.game.board_kind == "columns":
         return set()
     cells = set()

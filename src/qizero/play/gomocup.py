@@ -1,7 +1,7 @@
 """Gomoku for managers of the Gomocup protocol: commands on standard input, answers on standard output.
 
-The protocol is described in docs/gomocup.md. Lines are read in a thread of their own, so that YXSTOP and END are heard
-while a player thinks. A move's time counts from the moment when its command was read.
+docs/gomocup.md describes the protocol. A separate thread reads the lines, so that YXSTOP and END take effect while a
+player thinks. The time of a move counts from the moment its command was read.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = ["Brain", "Limits", "main", "run_brain"]
 MAX_LINE_BYTES = 65_536
 DEFAULT_TURN_MS = 5_000  # where the manager sets no limit
 FAST_TURN_MS = 60  # "as fast as possible"
-BASE_MEGABYTES = 112  # what Python and the rest of the program take; the table of the search comes on top
-NO_LIMIT_MS = 10_000_000  # of a spec: a move's time is set when it is known, and kept by cancelling in any case
+BASE_MEGABYTES = 112  # memory of the program without the search's table
+NO_LIMIT_MS = 10_000_000  # in the player's spec: each move sets its own limit, and cancelling enforces it
 
 ABOUT = f'name="qizero", version="{__version__}", author="the qizero authors", country="", www="", email=""'
 STOPS = ("YXSTOP", "STOP", "END")
-LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # commands that more lines follow, up to DONE
-PLAYER_KEYS = ("rule", "max_memory", "max_depth", "max_node", "hash_size")  # INFO that changes the player
+LISTS = ("BOARD", "YXBOARD", "SWAP2BOARD")  # commands that are followed by lines up to DONE
+PLAYER_KEYS = ("rule", "max_memory", "max_depth", "max_node", "hash_size")  # INFO keys that need a new player
 _POINT = re.compile(r"^\s*(\d{1,4})\s*,\s*(\d{1,4})\s*$")
 _FIELD = re.compile(r"^\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*(\d{1,4})\s*$")
 
@@ -47,7 +47,7 @@ Found = TypeVar("Found")
 
 
 class ProtocolError(ValueError):
-    """What is answered by ERROR."""
+    """A command is refused; the answer is ERROR with the message."""
 
 
 INFO = {
@@ -65,7 +65,7 @@ INFO = {
 
 @dataclass
 class Limits:
-    """What the manager has said by INFO; times are in milliseconds, None where it said nothing."""
+    """The limits that the manager has set by INFO. Times are in milliseconds; None if not set."""
 
     turn: int | None = None
     match: int | None = None
@@ -77,7 +77,7 @@ class Limits:
     table_kilobytes: int = 64 << 10
 
     def thinking_ms(self, stones: int, cells: int, used_ms: float) -> float:
-        """How long to think about a move when so many of the cells have stones: the limits minus a margin."""
+        """Milliseconds for a move: the limits minus a margin. `stones` of the board's cells are occupied."""
         turn: float = DEFAULT_TURN_MS if self.turn is None else self.turn or FAST_TURN_MS
         left = self.left
         if left is None and self.match:
@@ -88,17 +88,17 @@ class Limits:
 
 
 def expected_moves(stones: int, cells: int) -> float:
-    """For how many more of its moves the time left has to last."""
+    """The number of own moves that the remaining time has to last for."""
     return max(6.0, min(30.0 - stones / 4, (cells - stones) / 2))
 
 
 def margin_ms(turn: float) -> float:
-    """What is kept for waking up, writing, and a manager that is slow to read."""
+    """The reserve for waking up, writing, and a manager that reads slowly."""
     return min(35.0 + turn / 50, turn / 2 + 10, 250.0)
 
 
 class Stops:
-    """Which thinking has been told to stop. Lines are numbered; a stop ends what an earlier line has asked for."""
+    """Stop commands. Lines are numbered; a stop ends a search that an earlier line has started."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -143,9 +143,9 @@ class Brain:
         self._size: int | None = None
         self._limits = Limits()
         self._used_ms = 0.0
-        self._stones: list[tuple[int, int]] = []  # (action, player), in the order in which they were told
+        self._stones: list[tuple[int, int]] = []  # (action, player), in the order in which the manager sent them
         self._player: tuple[str, Player] | None = None
-        self._list: tuple[str, list[str]] | None = None  # the command whose lines are coming, and those so far
+        self._list: tuple[str, list[str]] | None = None  # the command that is followed by lines, and its lines so far
         self._swaps = 0
         self._commands: dict[str, Callable[[str], str | None]] = {
             "START": self._start,
@@ -229,7 +229,7 @@ class Brain:
         return "OK"
 
     def _game(self) -> Game:
-        """The game as START and INFO have set it. Raises ProtocolError for what cannot be played."""
+        """The game as START and INFO have set it. Raises ProtocolError for unsupported settings."""
         names = {number: name for name, number in RULE_NUMBERS.items()} | {5: "renju"}
         if self._limits.rule not in names:
             raise ProtocolError(
@@ -244,12 +244,12 @@ class Brain:
         return load_game("gomoku", size=self._size, rule=names[self._limits.rule])
 
     def _ready_player(self) -> tuple[Game, Player]:
-        """The game and the player of what has been set; made before it is needed, since START takes no turn's time."""
+        """The game and its player. Called at START already, whose duration does not count as a turn's time."""
         game = self._game()
         spec = self._spec or self._strongest(game)
         key = f"{game} {spec}"
         if self._player is None or self._player[0] != key:
-            self._player = None  # the old one's memory goes first
+            self._player = None  # frees the memory of the old player before the new one is made
             self._player = key, make_player(spec, game, self._seed)
         return game, self._player[1]
 
@@ -372,7 +372,7 @@ class Brain:
         self._player = None
 
     def _info(self, rest: str) -> None:
-        """Nothing is answered: what cannot be kept is an error of the next command, what is not known is ignored."""
+        """INFO has no answer. An unsupported value is an error of the next command; an unknown key is ignored."""
         key, _, text = rest.partition(" ")
         if key.lower() not in INFO or not re.fullmatch(r"-?\d{1,18}", text.strip()):
             return
@@ -401,7 +401,7 @@ def point_of(action: int, game: Game) -> str:
 
 
 def stones_of(game: Game, lines: list[str], command: str) -> list[tuple[int, int]]:
-    """(action, player) of the lines `x,y,field` of BOARD: field 1 is who moves next. Any order of lines."""
+    """(action, player) of the lines `x,y,field` of BOARD, in any order. Field 1 is the side to move."""
     fields: list[tuple[int, int]] = []
     for line in lines:
         match = _FIELD.match(line)
@@ -424,7 +424,7 @@ def stones_of(game: Game, lines: list[str], command: str) -> list[tuple[int, int
 
 
 def state_of(game: Game, stones: list[tuple[int, int]]) -> State:
-    """The position of the stones, with its history where they are told in the order of play."""
+    """The position of the stones; it has a history if the stones came in the order of play."""
     if all(player == number % 2 for number, (_, player) in enumerate(stones)):
         state = game.new_initial_state()
         for number, (action, _) in enumerate(stones):
@@ -444,9 +444,9 @@ def one_line(text: str) -> str:
 
 
 def read_lines(file: int, lines: queue.Queue[tuple[int, float, str] | None], stops: Stops) -> None:
-    """Runs in a thread: numbers and times the lines, and passes stops on at once. Of a very long line the rest is lost.
+    """Runs in a thread: numbers and times the lines, and handles stops at once. Very long lines are cut.
 
-    It reads the file descriptor itself: a thread that waits inside sys.stdin would keep Python from ending.
+    Reads the file descriptor directly: a thread that is blocked in sys.stdin would keep Python from exiting.
     """
     number, rest = 0, b""
     while True:
@@ -466,7 +466,7 @@ def read_lines(file: int, lines: queue.Queue[tuple[int, float, str] | None], sto
 
 
 def run_brain(spec: str | None = None, seed: int | None = None) -> None:
-    """Answers standard input until END or its end. Raises PlayerSpecError at once for a player that cannot be."""
+    """Answers commands on standard input until END or end of file. Raises PlayerSpecError for an invalid spec."""
     if spec is not None:
         make_player(spec, load_game("gomoku"), seed)
     lines: queue.Queue[tuple[int, float, str] | None] = queue.Queue()

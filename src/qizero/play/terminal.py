@@ -19,7 +19,7 @@ from qizero.players.specs import Player, PlayerSpecError, make_player
 __all__ = ["COMPUTER", "HUMAN", "TerminalGame", "play_in_terminal"]
 
 HUMAN = "human"
-COMPUTER = "rollout:sims=1000"  # who plays where nobody else is named
+COMPUTER = "rollout:sims=1000"  # the default opponent
 WATCH_SECONDS = 0.4  # between two moves of the computer, so that a person can follow
 HELP = """\
   a move   in the notation of the game
@@ -34,9 +34,9 @@ ReadLine = Callable[[str], str]  # takes a prompt; raises EOFError at the end of
 
 
 def play_in_terminal(game: Game | None, first: str | None, second: str | None, seed: int | None) -> None:
-    """Play until the person leaves or the input ends.
+    """Plays until the person quits or the input ends.
 
-    `first` and `second` are `human` or the spec of a player. What is not given is asked for or has its default.
+    `first` and `second` are `human` or the spec of a player. Missing arguments are asked for or take their defaults.
     Raises PlayerSpecError.
     """
     console = make_console()
@@ -53,7 +53,7 @@ def play_in_terminal(game: Game | None, first: str | None, second: str | None, s
 
 
 class TerminalGame:
-    """One game, its sides, and the loop that shows it and obeys the person."""
+    """One game, its two sides, and the loop that shows it and carries out the person's commands."""
 
     def __init__(
         self, game: Game, sides: tuple[str, str], console: Console, read_line: ReadLine, seed: int | None
@@ -64,15 +64,15 @@ class TerminalGame:
         self._movers: list[int] = []  # who made each action of the state's history
         self._console = console
         self._read_line = read_line
-        self._messages: list[str] = []  # shown with the board the next time
-        self._shown: str | None = None  # what was last printed where nothing is drawn over
+        self._messages: list[str] = []  # to be shown with the next board
+        self._shown: str | None = None  # the last text printed, if the output is not redrawn in place
 
     def _make_players(self, sides: tuple[str, str]) -> list[Player | None]:
         """A player for each side, None for a person."""
         return [None if side == HUMAN else make_player(side, self.state.game, self._seed) for side in sides]
 
     def run(self) -> None:
-        """Goes on until the person quits; EOFError at the end of the input."""
+        """Runs until the person quits. Raises EOFError at the end of the input."""
         self._messages.append("Type a move, or help.")
         while True:
             self._let_the_computer_play()
@@ -81,7 +81,7 @@ class TerminalGame:
                 return
 
     def obey(self, line: str) -> bool:
-        """Do what the line says; False if it says to leave."""
+        """Carries out a line; returns False if it is the command to quit."""
         words = line.split()
         match words:
             case []:
@@ -136,7 +136,7 @@ class TerminalGame:
         return f"{len(moves)} legal: {' '.join(moves)}"
 
     def _undo(self) -> None:
-        """Back to the last position in which a person had to move."""
+        """Returns to the last position in which a person had to move."""
         for ply in reversed(range(len(self._movers))):
             if self._players[self._movers[ply]] is None or None not in self._players:
                 self._rewind(ply)
@@ -191,7 +191,7 @@ class TerminalGame:
         return " ".join(["Moves:", *(["…"] if len(history) > most else []), *texts])
 
     def _status(self) -> list[str]:
-        """Lines of rich's markup about the game and whose turn it is."""
+        """Lines (rich markup) about the game and whose turn it is."""
         state = self.state
         lines = [f"[bold]{title_of(state.game)}[/bold]"]
         for player, chooser in enumerate(self._players):
@@ -223,7 +223,7 @@ def _stone(player: int, console: Console) -> str:
 
 
 def _line_reader(console: Console) -> ReadLine:
-    """Reads standard input; lines from a file or a pipe are shown, so that what is printed reads like a session."""
+    """Reads standard input. Lines from a file or a pipe are echoed, so that the output reads like a session."""
     if sys.stdin.isatty():
         import readline  # noqa: F401  (input() then edits lines and remembers them)
 

@@ -21,7 +21,7 @@ from qizero.server.opponents import Opponents
 from qizero.server.tables import Tables
 from qizero.server.thinking import QueueFullError, ThinkingPool
 
-MAX_DETAIL = 500  # characters; keys of a request's body are repeated in it
+MAX_DETAIL = 500  # characters; a detail may repeat keys of the request's body
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

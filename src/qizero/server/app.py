@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Limits:
-    """What one server holds. Addresses of this machine are bound by `connections` only."""
+    """The limits of one server. Connections from this machine are limited by `connections` only."""
 
     connections: int = 512
     connections_per_address: int = 16
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ServerParts:
-    """What a server is made of; tests put in their own."""
+    """The parts of a server; tests replace them."""
 
     make_player: Callable[[str, Game], Thinker]
     new_cancel: Callable[[], Cancel]
@@ -70,7 +70,7 @@ class ServerParts:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host name or address means the machine itself."""
+    """True if a host name or address denotes this machine."""
     if host == "localhost":
         return True
     try:
@@ -80,8 +80,8 @@ def is_this_machine(host: str) -> bool:
 
 
 def host_is_allowed(header: str | None, listening_on: str) -> bool:
-    """Whether a Host header is one that this server is reached by: no foreign name may be made to point here (DNS
-    rebinding). On this machine only its own names; open to a network, also addresses and the machine's name."""
+    """True if a Host header names this server. Foreign names are refused, which prevents DNS rebinding. A server on
+    the loopback address accepts loopback names only; one open to a network also IP addresses and the machine's name."""
     try:
         name = urlsplit(f"//{header or ''}").hostname or ""
     except ValueError:
@@ -100,7 +100,7 @@ def host_is_allowed(header: str | None, listening_on: str) -> bool:
 
 
 def origin_is_allowed(origin: str | None, host: str | None) -> bool:
-    """Whether a WebSocket may be opened from a page of `origin`: only from the server's own. Programs send none."""
+    """True if a page of `origin` may open a WebSocket: only the server's own page. Programs send no Origin."""
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:
@@ -115,7 +115,7 @@ class Guard:
         self._host = host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application around another one."""
+        """Checks a request and passes it to the wrapped ASGI application."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -161,10 +161,10 @@ def _length_is_small(header: str | None, method: str) -> bool:
 
 
 class PageFiles(StaticFiles):
-    """The page's files; those with a hash in their name never change."""
+    """The page's files. Files with a hash in their name never change."""
 
     def file_response(self, full_path: Any, *args: Any, **kwargs: Any) -> Response:
-        """Adds how long a file may be kept."""
+        """Adds the Cache-Control header."""
         response = super().file_response(full_path, *args, **kwargs)
         hashed = "assets" in Path(full_path).parts
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if hashed else "no-cache"

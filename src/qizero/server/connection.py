@@ -1,4 +1,4 @@
-"""One tab of a browser: reads its requests, answers them, and passes on what its table says."""
+"""The connection of one browser tab: reads requests, answers them, and forwards the messages of its table."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ log = logging.getLogger(__name__)
 
 
 class TokenBucket:
-    """Lets `rate` messages through a second, and `burst` at once."""
+    """Limits messages to `rate` per second, with bursts of `burst`."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
         self._tokens, self._last = burst, time.monotonic()
 
     def wait_seconds(self) -> float:
-        """Takes a token; how long to wait before going on."""
+        """Takes a token and returns the seconds to wait before the next message."""
         now = time.monotonic()
         self._tokens = min(self._burst, self._tokens + (now - self._last) * self._rate) - 1.0
         self._last = now
@@ -44,7 +44,7 @@ class TokenBucket:
 
 
 class Connection:
-    """See the module. A watcher of at most one table."""
+    """See the module. It watches at most one table."""
 
     def __init__(self, socket: WebSocket, tables: Tables, rate: float, burst: float) -> None:
         self._socket = socket
@@ -61,7 +61,7 @@ class Connection:
         self._outgoing.put_nowait(message)
 
     async def serve(self) -> None:
-        """Runs until the line is closed."""
+        """Runs until the connection is closed."""
         await self._socket.accept()
         writer = asyncio.get_running_loop().create_task(self._write())
         try:
@@ -77,7 +77,7 @@ class Connection:
                 self._table.leave(self)
 
     async def _receive(self) -> str | None:
-        """The next message; None when the line is closed, which it is by a message that is not text."""
+        """The next message; None if the connection is closed. A message that is not text closes it."""
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             return None
@@ -87,7 +87,7 @@ class Connection:
         return text
 
     async def _close(self, code: int, reason: str) -> None:
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it may have been closed from the other side
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the other side may have closed it already
             await self._socket.close(code, reason)
 
     async def _write(self) -> None:
@@ -164,7 +164,7 @@ class Connection:
                 raise CommandRefusedError("bad_message", f"'{request.type}' is not understood here")
 
     async def _command(self, table: Table, request: messages.Command) -> tuple[str, dict[str, Any]]:
-        """The command of the session that a request stands for."""
+        """The session's command for a request."""
         match request:
             case messages.Play():
                 return "play", {"step": request.action}

@@ -1,7 +1,7 @@
-"""Watch it grow up: the nets of one training, from knowing nothing to the last, as opponents.
+"""The nets of one training run as opponents, from the untrained to the last.
 
-They are shipped in `models/<game>/` with a `stages.json`, or lie in the directory of a training run, whose milestones
-are `nets/c000012.onnx`. docs/page.md says what `stages.json` holds.
+They are shipped in `models/<game>/` with a `stages.json`, or are the milestones of a training run
+(`nets/c000012.onnx`). docs/page.md describes `stages.json`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from qizero.training.rating import ratings_of_run
 MODELS = Path(qizero.__file__).parent / "models"
 STAGES = "stages.json"
 SIMULATIONS = 32
-"""Unless stages.json says otherwise: few, so that what is met is the net and not the search."""
+"""The default of stages.json. Few, so that the strength comes from the net and not from the search."""
 
 
 class StageLine(BaseModel):
-    """A net of `stages.json`: its file, how long it had learnt, its Elo on the game's ladder if that was measured.
+    """A net of `stages.json`: its file, its minutes of training, its Elo on the game's ladder if measured.
 
-    The file lies beside `stages.json` or, as the game's own net does, one folder up.
+    The file is beside `stages.json` or, like the game's own net, one directory up.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,7 +79,7 @@ class Growth:
 
 
 def minutes_text(minutes: float) -> tuple[str, str]:
-    """How long somebody has learnt, in English and in Chinese."""
+    """A training time as text, in English and in Chinese."""
     if minutes == 0:
         return "untrained", "未训练"
     if minutes < 1:
@@ -91,7 +91,7 @@ def minutes_text(minutes: float) -> tuple[str, str]:
 
 
 def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
-    """What is shipped of a game's training; None if nothing is. Raises InvalidInputError for a bad stages.json."""
+    """The shipped nets of a game's training, or None. Raises InvalidInputError for an invalid stages.json."""
     path = models / game / STAGES
     if not path.exists():
         return None
@@ -108,7 +108,7 @@ def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
 
 
 def growth_of_run(run: Path) -> Growth:
-    """The milestones of a training run so far. Raises InvalidInputError if the directory holds none."""
+    """The milestones of a training run so far. Raises InvalidInputError if there are fewer than two."""
     try:
         config = json.loads((run / "config.json").read_text("utf-8"))["config"]
         game, sims = load_game(config["game"]).name, int(config["evaluation"]["simulations"])
@@ -136,7 +136,7 @@ def growth_of_run(run: Path) -> Growth:
 
 
 def minutes_by_cycle(metrics: Path) -> dict[int, float]:
-    """How long each cycle of a run had learnt; a line that a crash cut off is left out."""
+    """The minutes of training at each cycle of a run. A line cut off by a crash is skipped."""
     found: dict[int, float] = {}
     for text in metrics.read_text("utf-8").splitlines() if metrics.exists() else ():
         try:
@@ -148,6 +148,6 @@ def minutes_by_cycle(metrics: Path) -> dict[int, float]:
 
 
 def growth_rows(game: Game, run: Growth | None = None) -> list[OpponentRow]:
-    """The opponents that grow up, of the run if it is of this game, otherwise of what is shipped."""
+    """The nets as opponents: those of `run` if it trained this game, otherwise the shipped ones."""
     growth = run if run is not None and run.game == game.name else shipped_growth(game.name)
     return [] if growth is None else growth.rows()

@@ -1,7 +1,7 @@
-"""The journal: one file per game that brings it back after a crash. A snapshot, then every accepted command.
+"""The journal: one file per game that restores it after a crash. A snapshot, then every accepted command.
 
-A file is JSON lines. A command is on disk (fsync) before anybody hears that it was accepted. A line cut short by a
-crash is the last one and is dropped; what cannot be read at all is set aside under another name, never deleted.
+A file is JSON lines. A command is on disk (fsync) before its acceptance is announced. A last line cut short by a crash
+is dropped. An unreadable file is renamed, never deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Journal:
-    """The journals of one directory. Not thread-safe per game: the caller orders the calls of a game."""
+    """The journals of one directory. Not thread-safe per game: the caller serialises the calls of a game."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -33,7 +33,7 @@ class Journal:
         directory.mkdir(parents=True, exist_ok=True)
 
     def begin(self, snapshot: dict[str, Any]) -> None:
-        """Writes a game's file anew, atomically."""
+        """Writes or replaces a game's file, atomically."""
         path = self._path(snapshot["id"])
         temporary = path.with_suffix(".tmp")
         with temporary.open("w", encoding="utf-8") as file:
@@ -49,7 +49,7 @@ class Journal:
         self._lengths[snapshot["id"]] = 0
 
     def append(self, game_id: str, command: str, arguments: dict[str, Any], snapshot: dict[str, Any]) -> None:
-        """Adds an accepted command; `snapshot` is the game after it. What fails (OSError) leaves the file as it was."""
+        """Adds an accepted command; `snapshot` is the game after it. A failure (OSError) leaves the file unchanged."""
         path = self._path(game_id)
         length = self._lengths.get(game_id, 0) + 1
         if length > COMPACT_AFTER or not path.exists():
@@ -106,7 +106,7 @@ class Journal:
         return play
 
     def forget_older_than(self, seconds: float, now: float, keep: Container[str] = ()) -> None:
-        """Deletes the files of games that nobody has touched for so long, but not those in `keep`."""
+        """Deletes the files of games unchanged for `seconds`, except those in `keep`."""
         for path in self._directory.glob("*.jsonl"):
             try:
                 if path.stem not in keep and now - path.stat().st_mtime > seconds:

@@ -26,7 +26,7 @@ from qizero.server.opponents import Opponents, engine_row, opponent_rows
 DEFAULT_PORT = 8000
 RETURNED_BLOCK_BYTES = 1 << 20  # freed blocks from this size on go back to the system at once
 M_MMAP_THRESHOLD = -3  # of glibc's mallopt
-SECONDS_WITHOUT_VISITORS = 60.0  # after the end of its input, a server that is to end with it waits so long
+SECONDS_WITHOUT_VISITORS = 60.0  # without a connection before `--end-with-input` stops the server
 
 
 class PageMissingError(FileNotFoundError):
@@ -34,14 +34,14 @@ class PageMissingError(FileNotFoundError):
 
 
 def data_directory() -> Path:
-    """Where games in play are kept between runs: $QIZERO_DATA, or qizero in the user's state directory."""
+    """The directory of the games in play: $QIZERO_DATA, or qizero in the user's state directory."""
     if "QIZERO_DATA" in os.environ:
         return Path(os.environ["QIZERO_DATA"])
     return Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "qizero"
 
 
 def free_port(host: str, wanted: int) -> int:
-    """`wanted` if nobody listens there, otherwise the next free one of the following twenty."""
+    """`wanted` if it is free, otherwise the next free port of the following ones, twenty in all."""
     for port in range(wanted, wanted + 20):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,7 +54,7 @@ def free_port(host: str, wanted: int) -> int:
 
 
 def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
-    """The limits of a server that strangers may talk to."""
+    """uvicorn's configuration, with limits for untrusted clients."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         host=host,
@@ -69,10 +69,10 @@ def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
 
 
 def settle_process() -> None:
-    """To be called once before serving, when everything is imported: no long pauses, and memory that stays flat.
+    """Prevents long pauses and growing memory. Call once before serving, when everything is imported.
 
-    A full garbage collection walks every object of every module, 90 ms in which nobody is answered; those objects stay
-    to the end, so it need not look at them. And glibc would keep freed trees and tables of up to 32 MB in its heaps.
+    A full garbage collection visits every object of every module and blocks the server for 90 ms; those objects live
+    until the end, so they are frozen. glibc would keep freed trees and tables of up to 32 MB in its heaps.
     """
     gc.collect()
     gc.freeze()
@@ -81,8 +81,8 @@ def settle_process() -> None:
 
 
 def look_up_opponents(opponents: Opponents, ending: threading.Event) -> None:
-    """So that the first visitor need not wait for it. Must have returned before the interpreter ends: a thread that is
-    then inside the core aborts the process."""
+    """Fills the cache of opponents before the first visitor comes. Must return before the interpreter exits: a thread
+    inside the core would then abort the process."""
     for row in list_games():
         if ending.is_set():
             return
@@ -90,7 +90,7 @@ def look_up_opponents(opponents: Opponents, ending: threading.Event) -> None:
 
 
 def end_after_input(server: uvicorn.Server) -> None:
-    """Waits for the end of standard input, then until nobody has been connected for a while, and ends the server."""
+    """Stops the server after the end of standard input and SECONDS_WITHOUT_VISITORS without a connection."""
     sys.stdin.read()
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < SECONDS_WITHOUT_VISITORS:
@@ -115,7 +115,7 @@ def run(
     training run whose nets are offered as opponents.
 
     `engines` are commands of Gomocup engines to offer as opponents. With `end_with_input`, and standard input not a
-    terminal, it also ends when its input has ended and nobody is there.
+    terminal, it also stops after the end of its input when nobody is connected.
     """
     for command in engines:
         make_player(engine_row(command).spec, load_game("gomoku"))
@@ -152,4 +152,4 @@ def run(
     finally:
         ending.set()
         looking_up.join()
-        gc.unfreeze()  # or nothing of it would be freed at the end, and the core would report leaks
+        gc.unfreeze()  # frozen objects would not be freed at exit, and the core would report leaks

@@ -1,9 +1,8 @@
-"""What the page and the server say to each other: strict, versioned, unknown fields refused.
+"""The messages between page and server: strict, versioned, unknown fields refused.
 
-Every message has `v` and `type`. What the page sends carries `id`, which an answer repeats, and, where it changes a
-game, `seq`: the number of the state it was made for. The page's TypeScript types are made from this file by
-typescript.py. Cells are row*width+column from the top left; -1 stands for no cell. Values say in their names whose
-view they have.
+Every message has `v` and `type`. A request of the page has an `id`, which its answer repeats. A request that changes a
+game has `seq`, the number of the state it was made for. typescript.py generates the page's TypeScript types from this
+file. Cells are row*width+column from the top left; -1 means no cell. The name of a value tells whose view it has.
 """
 
 from __future__ import annotations
@@ -323,13 +322,13 @@ from_page: TypeAdapter[FromPage] = TypeAdapter(FromPage)
 
 
 class Addressed(BaseModel):
-    """The id of a message that is not understood otherwise."""
+    """The id of a message that is invalid otherwise."""
 
     id: RequestId
 
 
 def request_id(text: str) -> int | None:
-    """The id that an answer to this text repeats; None where there is none."""
+    """The id of a request's text; None if it has none."""
     try:
         return Addressed.model_validate_json(text, strict=True).id
     except ValidationError:

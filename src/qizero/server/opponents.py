@@ -1,7 +1,7 @@
-"""Who there is to play against: the one place that the page's list of opponents comes from.
+"""The page's list of opponents.
 
-A row is offered if a player can be made of its spec, so what is installed appears by itself. The page names opponents
-by id only; specs never come from a browser.
+A row is offered if a player can be made from its spec, so the list shows what is installed. The page names opponents by
+id only; specs never come from a browser.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Effort = Literal["hint", "analysis", "review"]
 
 @dataclass(frozen=True)
 class OpponentRow:
-    """An opponent and the player it stands for."""
+    """An opponent and the spec of its player."""
 
     id: str
     spec: str
@@ -37,7 +37,7 @@ class OpponentRow:
     growth: float | None = None
 
     def view(self) -> messages.Opponent:
-        """What the page is told."""
+        """The message for the page."""
         return messages.Opponent(
             id=self.id,
             kind=self.kind,
@@ -85,7 +85,7 @@ ENGINE_MS = 1000
 
 
 def analysts(game: Game, effort: Effort) -> list[str]:
-    """Who may study a position, best first: where the levels were measured, whoever is the highest of them leads."""
+    """Specs of the players that may analyse a position, best first. The kind of the strongest measured level leads."""
     measured = rating_of(game, levels_of(game)[-1]) is not None
     return sorted(ANALYSTS[effort], key=lambda spec: measured and spec.partition(":")[0] != strongest_kind(game))
 
@@ -106,7 +106,7 @@ def level_row(game: Game, level: Level) -> OpponentRow:
 
 
 def engine_row(command: str) -> OpponentRow:
-    """A Gomocup engine, by the command that starts it; commands come from who starts the server."""
+    """A Gomocup engine. Its command comes from the command line of the server, never from the page."""
     name = Path(shlex.split(command)[0]).name if command.strip() else command
     note, note_zh = f"{ENGINE_MS // 1000} second a move", f"每步 {ENGINE_MS // 1000} 秒"
     return OpponentRow(
@@ -115,13 +115,13 @@ def engine_row(command: str) -> OpponentRow:
 
 
 def opponent_rows(game: Game, engines: tuple[str, ...] = ()) -> list[OpponentRow]:
-    """Everybody who might play: the levels, the players by their kind, and engines for Gomoku."""
+    """All possible opponents: the levels, players by kind, and engines for Gomoku."""
     levels = [level_row(game, level) for level in levels_of(game)]
     return [*levels, *ENGINES, *(engine_row(command) for command in engines if game.name == "gomoku")]
 
 
 class Opponents:
-    """The opponents of every game. `make_player` raises ValueError for a spec that cannot be."""
+    """The opponents of every game. `make_player` raises ValueError for an invalid spec."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Opponents:
         self._can: dict[tuple[str, str], bool] = {}
 
     def of(self, game: Game) -> dict[str, OpponentRow]:
-        """Everybody who can play this game, by id. The first call of a game may take a moment."""
+        """The opponents available in this game, by id. The first call for a game loads players and is slow."""
         with self._lock:
             if str(game) not in self._known:
                 if len(self._known) >= MAX_GAMES_KEPT:
@@ -145,12 +145,12 @@ class Opponents:
             return self._known[str(game)]
 
     def usual(self, game: Game) -> str | None:
-        """Whom a new player meets first."""
+        """The id of the default opponent."""
         known = self.of(game)
         return next((name for name in USUAL if name in known), next(iter(known), None))
 
     def analyst(self, game: Game, effort: Effort) -> str:
-        """The spec of who studies a position. Raises ValueError when nobody can."""
+        """The spec of the player that analyses a position. Raises ValueError if there is none."""
         with self._lock:
             for spec in analysts(game, effort):
                 if self._possible(spec, game):
@@ -158,7 +158,7 @@ class Opponents:
         raise ValueError(f"no player can analyse {game}")
 
     def intuition(self, game: Game) -> str | None:
-        """The spec of who says which moves look likely, without searching; None when there is no net."""
+        """The spec of the player that gives the net's policy without a search; None if there is no net."""
         with self._lock:
             return INTUITION if self._possible(INTUITION, game) else None
 

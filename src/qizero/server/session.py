@@ -32,7 +32,7 @@ CHOICES: dict[Stage, tuple[str, ...]] = {
 
 
 class CommandRefusedError(ValueError):
-    """A command that the game as it stands does not allow; `code` is the key of the page's message."""
+    """The game does not allow a command in its present state. `code` is the key of the page's message."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -48,7 +48,7 @@ class Result:
 
 
 def swap2_stage(steps: Sequence[Step]) -> Stage:
-    """Where a swap2 opening stands: seat 0 places three stones, seat 1 takes a colour or places two more, then seat 0
+    """The stage of a swap2 opening: seat 0 places three stones, seat 1 takes a colour or places two more, then seat 0
     takes a colour."""
     stones = sum(isinstance(step, int) for step in steps)
     choices = [step for step in steps if isinstance(step, str)]
@@ -62,7 +62,7 @@ def swap2_stage(steps: Sequence[Step]) -> Stage:
 
 
 def swaps_seats(steps: Sequence[Step], choice: str) -> bool:
-    """Whether `choice`, made after `steps`, exchanges the seats: it does if the chooser takes the other's colour."""
+    """True if `choice`, made after `steps`, exchanges the seats: the chooser takes the other's colour."""
     return choice == ("black" if swap2_stage(steps) == "choose" else "white")
 
 
@@ -122,7 +122,7 @@ class GameInPlay:
         return Result(None if value == 0 else 0 if value > 0 else 1, "board")
 
     def wants_computer(self) -> int | None:
-        """The seat of the opponent that has to think now; None when nobody has to."""
+        """The seat of the opponent that has to move now; None if a person has to, or the game is paused or over."""
         actor = self.actor()
         if actor is None or self.seats[actor] == HUMAN or (self.paused and not self.step_once):
             return None
@@ -169,7 +169,7 @@ class GameInPlay:
                 raise CommandRefusedError("illegal", reason)
         self._push(step)
         if self.redo and self.redo[-1] == step:
-            self.redo.pop()  # what came after it may still come back
+            self.redo.pop()  # the later steps can still be redone
         else:
             self.redo.clear()
         self.step_once = False
@@ -234,7 +234,7 @@ class GameInPlay:
     # ---- Snapshots -------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as JSON values, for `from_snapshot`."""
+        """The whole game as JSON values, for `from_snapshot`."""
         return {
             "id": self.id,
             "game": str(self.game),
@@ -252,7 +252,7 @@ class GameInPlay:
 
     @classmethod
     def from_snapshot(cls, snapshot: dict[str, Any]) -> GameInPlay:
-        """The game of a snapshot. Raises ValueError if it is none, or of other rules."""
+        """The game of a snapshot. Raises ValueError for an invalid snapshot or another version of the rules."""
         game = load_game(snapshot["game"])
         if game.rules_version != snapshot["rules_version"]:
             raise ValueError(f"the rules of {game} have changed since this game was played")

@@ -1,7 +1,7 @@
 """Tables: a game in play, the people who look at it, and the opponents that think at it.
 
-One rule keeps thinking and playing in step: after every change a table compares who should be thinking about which
-state with who is, stops the one and starts the other. An answer to an old state is thrown away.
+After every change a table compares the search that should run with the search that runs, and stops and starts searches
+accordingly. A result for an older state is discarded.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class Watcher(Protocol):
-    """Somebody who looks at a table."""
+    """A connection that watches a table."""
 
     def send(self, message: messages.FromServer, droppable: bool = False) -> None:
-        """Sends without waiting; a droppable message may be left out when the line is slow."""
+        """Sends without waiting. A droppable message may be dropped if the connection is slow."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a study of a position found."""
+    """The result of analysing a position."""
 
     value_for_player0: float
     action: int | None
@@ -74,20 +74,20 @@ class Table:
 
     @property
     def busy(self) -> bool:
-        """Whether anything goes on here."""
+        """True if anybody watches or an opponent thinks."""
         return bool(self.watchers) or self._thinking is not None
 
     # ---- People come and go ----------------------------------------------------------------------------------------
 
     def join(self, watcher: Watcher, request: int | None) -> None:
-        """Shows the game to somebody; opponents think only while somebody looks."""
+        """Adds a watcher. Opponents think only while a game is watched."""
         self.watchers.add(watcher)
         self.touched = time.monotonic()
         watcher.send(self._state(request))
         self._reconcile()
 
     def leave(self, watcher: Watcher) -> None:
-        """Stops what was done for this watcher, and all thinking when nobody looks any more."""
+        """Removes a watcher and stops its studies; stops all searches if it was the last."""
         self.watchers.discard(watcher)
         for who, kind in list(self._studies):
             if who is watcher:
@@ -114,7 +114,7 @@ class Table:
             await asyncio.to_thread(self._journal.append, self.play.id, command, arguments, self.play.snapshot())
         except OSError:
             self.play = GameInPlay.from_snapshot(before)
-            if watcher is not None:  # an opponent that cannot move must not try again and again
+            if watcher is not None:  # an opponent would repeat its move in a loop
                 self._reconcile()
             raise
         for who, kind in list(self._studies):
@@ -145,7 +145,7 @@ class Table:
             self._thinking = asyncio.get_running_loop().create_task(self._think(self.play.seq))
 
     async def _think(self, seq: int) -> None:
-        """Finds and plays one move of an opponent. Cancelled when the state that it is for is no more."""
+        """Finds and plays one move of an opponent. Cancelled when the state changes."""
         seat = self.play.wants_computer()
         if seat is None:
             return
@@ -221,7 +221,7 @@ class Table:
     # ---- Studies: hints, analysis, review --------------------------------------------------------------------------
 
     def study(self, watcher: Watcher, request: int, kind: Study, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Does one study of a kind for a watcher, instead of the one before. Any change of the game ends it."""
+        """Starts a watcher's study and ends its previous one of the same kind. Any change of the game ends it."""
         self.stop_study(watcher, kind)
 
         async def guarded() -> None:
@@ -238,7 +238,7 @@ class Table:
         self._studies[watcher, kind] = asyncio.get_running_loop().create_task(guarded())
 
     def stop_study(self, watcher: Watcher, kind: Study) -> None:
-        """Ends the study of a kind that is done for a watcher, if there is one."""
+        """Ends a watcher's study of a kind, if there is one."""
         task = self._studies.pop((watcher, kind), None)
         if task is not None:
             task.cancel()
@@ -250,7 +250,7 @@ class Table:
             return
         spec = await asyncio.to_thread(self._opponents.analyst, self.play.game, "analysis")
         intuition = None
-        if spec == "perfect":  # which knows everything, and so finds no move likelier than another
+        if spec == "perfect":  # it has no prior: the heat map shows the net's
             intuition = await asyncio.to_thread(self._opponents.intuition, self.play.game)
         prior = None if intuition is None else (await self._search("analysis", state, intuition)).prior
 
@@ -333,7 +333,7 @@ class Table:
 
 
 class Tables:
-    """All tables of a server. Games that nobody looks at rest on disk."""
+    """All tables of a server. A game without watchers stays on disk only."""
 
     def __init__(
         self, journal: Journal, pool: ThinkingPool, opponents: Opponents, pace: Pace, max_tables: int = 1000
@@ -359,14 +359,14 @@ class Tables:
         return self._seat(play)
 
     async def check_seats(self, game: Game, seats: Seats) -> None:
-        """Raises CommandRefusedError for somebody who does not exist."""
+        """Raises CommandRefusedError for an unknown opponent."""
         known = await asyncio.to_thread(self._opponents.of, game)
         for seat in seats:
             if seat != HUMAN and seat not in known:
                 raise CommandRefusedError("unknown_opponent", f"there is no opponent '{seat}' for {game}")
 
     async def find(self, game_id: str) -> Table | None:
-        """The table of a game, brought back from disk if need be; None when there is no such game."""
+        """The table of a game, restored from disk if necessary; None if there is no such game."""
         if game_id in self._tables:
             self._tables.move_to_end(game_id)
             return self._tables[game_id]
@@ -390,7 +390,7 @@ class Tables:
         return table
 
     async def forget_old(self, seconds: float) -> None:
-        """Removes what nobody has touched for so long, on disk too."""
+        """Removes games unchanged for `seconds`, also on disk."""
         now = time.monotonic()
         for key, table in list(self._tables.items()):
             if not table.busy and now - table.touched > seconds:

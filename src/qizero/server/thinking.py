@@ -1,7 +1,7 @@
-"""Searches outside the event loop: a fixed number of threads, a fair queue, cancellation at once.
+"""Searches outside the event loop: a fixed number of threads, a fair queue, immediate cancellation.
 
-A search runs in C++ with the GIL released. There are as many places as cores; who comes later waits and is told its
-place. Moves come before analyses, and analyses never take the last place, so that a game goes on while others study.
+A search runs in C++ with the GIL released. There are as many threads as cores; later searches wait and report their
+place in the queue. Moves come before analyses, and analyses never take the last thread, so that games go on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_IDLE_PLAYERS = 16
 
 
 class Cancel(Protocol):
-    """`qizero.CancelToken`: tells a search from any thread to return its best so far."""
+    """`qizero.CancelToken`: makes a search return its best result so far; usable from any thread."""
 
     def cancel(self) -> None:
         """Ask the search to stop."""
@@ -42,7 +42,7 @@ class Thinker(Protocol):
 
 
 class QueueFullError(RuntimeError):
-    """More searches wait than the server accepts; `place` is where this one would have stood."""
+    """The queue is full. `place` is the place that this search would have had."""
 
     def __init__(self, place: int) -> None:
         super().__init__(f"{place - 1} searches are waiting already")
@@ -66,7 +66,7 @@ class Search:
 
 
 class ThinkingPool:
-    """See the module. To be used from one event loop."""
+    """See the module. Use it from one event loop only."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class ThinkingPool:
         return search
 
     def stop(self, search: Search) -> None:
-        """Ends a search: its result is cancelled now, its thread within moments."""
+        """Ends a search: cancels its result now; its thread ends shortly after."""
         search.result.cancel()
         search.cancel.cancel()
         if search in self._waiting:

@@ -1,4 +1,4 @@
-"""Positions as the page sees them: everything that can be shown, and no rule."""
+"""Positions as messages for the page: everything it shows, so that the page needs no rules."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def frame(state: State, ply: int, last: MoveView | None) -> Frame:
 
 
 def _refusals(state: State, legal: Iterable[ActionView]) -> Iterable[Refusal]:
-    """Why stones may not be chosen where stones are to be chosen: of the mover's stones those that cannot move, and of
-    the stones that may not be selected each with the game's reason."""
+    """The stones that must not be chosen, each with the game's reason, in a position where a stone is to be chosen: the
+    mover's stones that cannot move, and stones that must not be selected."""
     kinds = {view.kind for view in legal}
     free = {view.source if view.kind == "move" else view.target for view in legal}
     mover = 1 if state.current_player() == 0 else -1
@@ -174,7 +174,7 @@ def state_message(play: GameInPlay, request: int | None, thinking: int | None) -
 
 
 def line_view(state: State, actions: Sequence[int], longest: int = 12) -> Line:
-    """A continuation from `state`, cut where it stops being legal."""
+    """A continuation from `state`, cut at its first illegal action."""
     state, views = state.clone(), list[ActionView]()
     for action in actions[:longest]:
         if action not in state.legal_actions():
@@ -189,7 +189,7 @@ def line_view(state: State, actions: Sequence[int], longest: int = 12) -> Line:
 
 
 def candidates(state: State, analysis: Analysis) -> list[Candidate]:
-    """The actions that the analysis thinks most of, best first."""
+    """The best actions of an analysis, best first."""
     legal = state.legal_actions()
 
     def weight(action: int) -> tuple[bool, float, int]:
@@ -215,7 +215,7 @@ def candidates(state: State, analysis: Analysis) -> list[Candidate]:
 
 
 def exact(analysis: Analysis, action: int) -> tuple[int | None, int | None]:
-    """Score and distance of an action that a solver knows."""
+    """Exact score and distance of an action, if a solver has found them."""
     if analysis.scores is None or analysis.distances is None or math.isnan(analysis.scores[action]):
         return None, None
     return int(analysis.scores[action]), int(analysis.distances[action])
@@ -256,7 +256,7 @@ def finite(value: float) -> float | None:
 
 
 def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
-    """What an analysis found, as the HTTP API tells it."""
+    """The result of an analysis for the HTTP API."""
     return messages.AnalyzeAnswer(
         value_for_player0=for_player0(state, finite(found.value) or 0.0),
         wdl_for_player0=wdl_for_player0(state, found.wdl),
@@ -270,7 +270,7 @@ def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
 
 
 def analysis_message(state: State, found: Analysis, seq: int, ply: int, done: bool) -> messages.AnalysisMessage:
-    """What an analysis has found so far, as the page is told."""
+    """The intermediate result of an analysis for the page."""
     answer = analysis_answer(state, found)
     return messages.AnalysisMessage(
         seq=seq,

@@ -1,1 +1,1 @@
-"""How strong players are: matches with paired openings, Elo with intervals, ladders."""
+"""Measuring the strength of players: matches with paired openings, Elo with intervals, ladders."""

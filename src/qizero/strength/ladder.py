@@ -1,4 +1,4 @@
-"""A ladder of players: each plays its neighbours and next neighbours, all results together give the ratings."""
+"""A ladder: each player plays its neighbours and their neighbours; ratings are fitted to all results together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def play_ladder(
     on_match: Callable[[str, str, MatchResult], None] | None = None,
     new_display: Callable[[str, str], Callable[[MatchProgress], None]] | None = None,
 ) -> list[Rating]:
-    """Ratings of the players, the first of them at 0 Elo; `games` for each pairing. Order them roughly by strength.
+    """Plays `games` games per pairing and returns the ratings; the first player has 0 Elo. Order: weak to strong.
 
     `new_display` makes the subscriber to the progress of one match, from the specs of its players.
     """

@@ -35,7 +35,7 @@ class GameRecord:
 
     actions: tuple[int, ...]
     opening_plies: int
-    first_player_side: int  # which side (0 or 1) the match's first player had
+    first_player_side: int  # the side (0 or 1) of the match's first player
     score: float  # of the match's first player: 1, 0.5 or 0
     failure: str = ""  # why the engine that lost this game failed; empty if the game was played to its end
 
@@ -71,7 +71,7 @@ class MatchResult:
     elo: float
     elo_low: float  # 95 % interval
     elo_high: float
-    side_scores: tuple[float, float]  # mean score when it plays as player 0, as player 1
+    side_scores: tuple[float, float]  # mean score as player 0 and as player 1
     unique_games: int  # different sequences of actions among all games
     failures: tuple[GameFailure, ...] = ()  # counted as losses of the player that failed
 
@@ -99,7 +99,7 @@ class Sprt:
         if n == 0:
             return 0.0
         mean = float(np.mean(pair_scores))
-        # The scatter of the first pairs says little: it is mixed with that of pairs of even games without draws.
+        # The variance of few pairs is unreliable: it is mixed with a prior, the variance of even games without draws.
         variance = (n * float(np.var(pair_scores)) + PRIOR_PAIRS * PRIOR_VARIANCE) / (n + PRIOR_PAIRS)
         s0, s1 = score_of_elo(self.elo0), score_of_elo(self.elo1)
         return n * (s1 - s0) * (2 * mean - s0 - s1) / (2 * variance)
@@ -126,7 +126,7 @@ def elo_of_score(score: float) -> float:
 def elo_interval(pair_scores: Sequence[float]) -> tuple[float, float, float]:
     """Elo and its 95 % interval from the mean scores of pairs.
 
-    Normal approximation, with one drawn pair added so that a few equal results do not look like certainty.
+    Normal approximation. One drawn pair is added, so that a few equal results do not give an interval of width 0.
     """
     if not pair_scores:
         return 0.0, -ELO_LIMIT, ELO_LIMIT
@@ -300,7 +300,7 @@ def mean_or_half(scores: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Rating:
-    """A player's place in a pool of players."""
+    """A player's Elo within a set of players."""
 
     name: str
     elo: float
