@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, Body, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
@@ -21,6 +21,7 @@ from qizero.server.opponents import Opponents
 from qizero.server.tables import Tables
 from qizero.server.thinking import QueueFullError, ThinkingPool
 
+EXAMPLE = {"game": "connect4", "actions": ["4", "4"]}
 MAX_DETAIL = 500  # characters; a detail may repeat keys of the request's body
 
 
@@ -63,7 +64,9 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         return messages.CatalogAnswer(games=views.catalog())
 
     @router.get("/opponents", responses=errors(404, 422))
-    async def list_opponents(game: Annotated[str, Query(max_length=200)]) -> messages.OpponentsAnswer:
+    async def list_opponents(
+        game: Annotated[str, Query(max_length=200, examples=["connect4"])],
+    ) -> messages.OpponentsAnswer:
         """Everybody who plays this game: levels with their Elo, nets, engines."""
         chosen = _game_of(game)
         known = await asyncio.to_thread(opponents.of, chosen)
@@ -71,7 +74,7 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=usual)
 
     @router.post("/analyze", responses=errors(404, 409, 413, 422, 503))
-    async def analyze(request: messages.AnalyzeRequest) -> messages.AnalyzeAnswer:
+    async def analyze(request: Annotated[messages.AnalyzeRequest, Body(examples=[EXAMPLE])]) -> messages.AnalyzeAnswer:
         """Analyses a position by an opponent of the list, or by the usual analyst."""
         state = _state_of(request)
         spec = await asyncio.to_thread(_spec_of, opponents, state.game, request.opponent)
