@@ -209,13 +209,15 @@ struct WeightTransform {
         if (j != i) divisors[i] *= evaluated_at[i] - evaluated_at[j];
     }
   }
-  // Three weights -> m + 2 values, `stride` apart.
-  void apply(const double* weights, int weight_stride, double* out, int stride) const {
+  // Three weights -> m + 2 values, `stride` apart, for `panel` kernels side by side.
+  void apply(const double (*weights)[panel], int weight_stride, double (*out)[panel], int stride) const {
+    const double *w0 = weights[0], *w1 = weights[weight_stride], *w2 = weights[2 * weight_stride];
     for (int i = 0; i < count; ++i) {
-      const double x = evaluated_at[i];
-      out[i * stride] = (weights[0] + x * (weights[weight_stride] + x * weights[2 * weight_stride])) / divisors[i];
+      const double x = evaluated_at[i], divisor = divisors[i];
+      double* values = out[i * stride];
+      for (int lane = 0; lane < panel; ++lane) values[lane] = (w0[lane] + x * (w1[lane] + x * w2[lane])) / divisor;
     }
-    out[count * stride] = weights[2 * weight_stride];
+    for (int lane = 0; lane < panel; ++lane) out[count * stride][lane] = w2[lane];
   }
   // Gradients of m + 2 values, `stride` apart -> gradients of the three weights.
   void apply_transposed(const double* values, int stride, double* weights, int weight_stride) const {
@@ -412,21 +414,25 @@ Tiling best_tiling(int height, int width) {
           (width + tile_width - 1) / tile_width};
 }
 
+// One panel of the output's channels at a time: the stores are contiguous, and the transforms work on vectors.
 void pack_convolution(const Tiling& tiling, const float* weights, int real_in, int real_out, int in_channels,
                       int out_channels, float* packed) {
   const int rows = tiling.tile_height + 2, columns = tiling.tile_width + 2, points = rows * columns;
   const int matrix = in_channels * panel;  // one panel, one point
-  if (real_in < in_channels || real_out < out_channels)
+  if (real_in < in_channels)
     for (int i = 0; i < matrix * points * (out_channels / panel); ++i) packed[i] = 0;
   const WeightTransform vertical(tiling.tile_height), horizontal(tiling.tile_width);
-  for (int out = 0; out < real_out; ++out)
-    for (int in = 0; in < real_in; ++in, weights += 9) {
-      double kernel[9], half[8 * 3], full[8 * 8];
-      for (int i = 0; i < 9; ++i) kernel[i] = weights[i];
+  for (int first = 0; first < out_channels; first += panel, packed += points * matrix)
+    for (int in = 0; in < real_in; ++in) {
+      double kernel[9][panel] = {}, half[8 * 3][panel], full[8 * 8][panel];
+      for (int lane = 0; lane < panel && first + lane < real_out; ++lane)
+        for (int i = 0; i < 9; ++i) kernel[i][lane] = weights[((first + lane) * real_in + in) * 9 + i];
       for (int i = 0; i < 3; ++i) vertical.apply(kernel + i, 3, half + i, 3);
       for (int row = 0; row < rows; ++row) horizontal.apply(half + row * 3, 1, full + row * columns, 1);
-      float* place = packed + out / panel * points * matrix + in * panel + out % panel;
-      for (int point = 0; point < points; ++point) place[point * matrix] = static_cast<float>(full[point]);
+      for (int point = 0; point < points; ++point) {
+        float* place = packed + point * matrix + in * panel;
+        for (int lane = 0; lane < panel; ++lane) place[lane] = static_cast<float>(full[point][lane]);
+      }
     }
 }
 
