@@ -23,7 +23,7 @@ from qizero.nets import board_convolution
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.network import Network
 from qizero.training.config import TrainingConfig
-from qizero.training.learner import Trainer
+from qizero.training.learner import Learner
 from qizero.training.replay import Batch
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,13 +48,13 @@ def random_batch(game: str, rows: int) -> Batch:
 def measure(game: str, network: str, rows: int, rounds: int) -> dict[str, Any]:
     torch.manual_seed(1)
     net = Network.for_game(NetworkConfig.parse(network), load_game(game))
-    trainer, batch = Trainer(net, TrainingConfig(batch=rows), available_cores()), random_batch(game, rows)
+    learner, batch = Learner(net, TrainingConfig(batch=rows), available_cores()), random_batch(game, rows)
     seconds: dict[str, list[float]] = {"core": [], "torch": []}
     for _ in range(rounds + 1):
         for who, times in seconds.items():
             board_convolution.core_can = CORE_CAN if who == "core" else lambda x, weight: False
             began = time.perf_counter()
-            trainer.step(batch, 0.5)
+            learner.step(batch, 0.5)
             times.append(time.perf_counter() - began)
     best = {who: min(times[1:]) for who, times in seconds.items()}
     return {

@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from qizero.base.files import write_atomically
@@ -33,7 +35,7 @@ def main() -> None:
         raise SystemExit(f"{options.run} has no {', '.join(missing)}; it has {', '.join(known)}")
 
     nets, shipped = options.run / "nets", net_path(load_game(growth.game))
-    shutil.copyfile(nets / "current.onnx", shipped)
+    subprocess.run([sys.executable, "-m", "qizero", "export", str(options.run), str(shipped)], check=True)
     if (plot := options.run / "elo.png").exists():
         DOCS.mkdir(exist_ok=True)
         shutil.copyfile(plot, DOCS / f"{growth.game}.png")

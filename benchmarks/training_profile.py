@@ -43,7 +43,7 @@ def kind_of(library: str, symbol: str) -> str:
 def note_steps(run: Run) -> list[tuple[float, float]]:
     """Begin and end of every learning step from now on, by the clock that perf uses."""
     steps: list[tuple[float, float]] = []
-    step = run.trainer.step
+    step = run.learner.step
 
     def noted(*arguments: Any) -> dict[str, float]:
         start = time.monotonic()
@@ -51,7 +51,7 @@ def note_steps(run: Run) -> list[tuple[float, float]]:
         steps.append((start, time.monotonic()))
         return losses
 
-    run.trainer.step = noted  # type: ignore[method-assign]
+    run.learner.step = noted  # type: ignore[method-assign]
     return steps
 
 

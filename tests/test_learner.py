@@ -1,4 +1,4 @@
-"""The trainer: what threads share and what they do not."""
+"""The learner: what threads share and what they do not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qizero.games.catalog import load_game  # noqa: E402
 from qizero.nets.architecture import NetworkConfig  # noqa: E402
 from qizero.nets.network import Network  # noqa: E402
 from qizero.training.config import TrainingConfig  # noqa: E402
-from qizero.training.learner import Trainer  # noqa: E402
+from qizero.training.learner import Learner  # noqa: E402
 from qizero.training.replay import Batch  # noqa: E402
 
 pytestmark = pytest.mark.training
@@ -36,14 +36,14 @@ def repeated(batch: Batch, times: int) -> Batch:
     return Batch(**{name: np.concatenate([value] * times) for name, value in vars(batch).items()})
 
 
-def trainer(threads: int) -> Trainer:
+def learner(threads: int) -> Learner:
     torch.manual_seed(3)
-    return Trainer(Network.for_game(NetworkConfig.parse("8x2"), GAME), TrainingConfig(warmup_steps=0), threads)
+    return Learner(Network.for_game(NetworkConfig.parse("8x2"), GAME), TrainingConfig(warmup_steps=0), threads)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_with_the_same_rows_learn_what_one_does(threads: int) -> None:
-    one, several = trainer(1), trainer(threads)
+    one, several = learner(1), learner(threads)
     for seed in range(3):
         batch = random_batch(seed)
         alone, together = one.step(batch, 0.0), several.step(repeated(batch, threads), 0.0)
@@ -54,11 +54,11 @@ def test_threads_with_the_same_rows_learn_what_one_does(threads: int) -> None:
 
 
 def test_threads_add_up_the_gradients_of_all_rows() -> None:
-    batch, several = random_batch(1), trainer(2)
+    batch, several = random_batch(1), learner(2)
     several.step(batch, 0.0)
     halves = []
     for rows in np.array_split(np.arange(ROWS), 2):
-        half = trainer(1)
+        half = learner(1)
         weights = max(1.0, float(batch.policy_weight.sum()))
         half._learn_part(half.network, batch, rows, weights)
         halves.append([parameter.grad.clone() for parameter in half.network.parameters()])
@@ -69,10 +69,10 @@ def test_threads_add_up_the_gradients_of_all_rows() -> None:
         torch.testing.assert_close(parameter.grad, gradient * scale, rtol=1e-3, atol=1e-5)
 
 
-def test_a_loaded_trainer_goes_on_as_the_saved_one() -> None:
-    saved = trainer(2)
+def test_a_loaded_learner_goes_on_as_the_saved_one() -> None:
+    saved = learner(2)
     saved.step(random_batch(1), 0.0)
-    loaded = trainer(2)
+    loaded = learner(2)
     loaded.load_tensors(saved.tensors(), saved.steps)
     assert loaded.step(random_batch(2), 0.5) == saved.step(random_batch(2), 0.5)
     for replica in loaded.replicas:

@@ -23,9 +23,10 @@ from qizero.nets.network import (
     combine_place_move_select,
     export_onnx,
     fold_batch_norm,
-    load_onnx,
+    load_weights,
 )
 from qizero.nets.onnx_file import ModelFileError, read_onnx_file
+from qizero.nets.weights import weights_of_onnx
 
 pytestmark = pytest.mark.training
 
@@ -196,7 +197,9 @@ def test_exported_file_equals_the_network(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(policy, expected.policy.detach().numpy(), atol=1e-4)
         np.testing.assert_allclose(wdl, expected.wdl.softmax(dim=1).detach().numpy(), atol=1e-5)
 
-    again = load_onnx(path, game)(planes)
+    weights = weights_of_onnx(read_onnx_file(path))
+    assert weights is not None
+    again = load_weights(weights, game)(planes)
     torch.testing.assert_close(again.policy, expected.policy, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(again.wdl, expected.wdl, atol=1e-5, rtol=1e-5)
 
@@ -250,18 +253,18 @@ def test_export_that_differs_is_not_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_load_onnx_refuses_files_from_elsewhere(tmp_path: Path) -> None:
+def test_torch_refuses_files_without_the_weights(tmp_path: Path) -> None:
     game = qizero.load_game("tictactoe")
     export_onnx(Network.for_game(TINY, game), tmp_path / "net.onnx", game)
     model = onnx.load(tmp_path / "net.onnx")
     del model.graph.initializer[0]
     onnx.save(model, tmp_path / "less.onnx")
     with pytest.raises(ModelFileError, match=r"less.onnx lacks the weights stem.conv.weight"):
-        load_onnx(tmp_path / "less.onnx", game)
+        make_evaluator(tmp_path / "less.onnx", game, "torch")
     del model.metadata_props[:]
     onnx.save(model, tmp_path / "other.onnx")
     with pytest.raises(ModelFileError, match="was not exported by qizero"):
-        load_onnx(tmp_path / "other.onnx", game)
+        make_evaluator(tmp_path / "other.onnx", game, "torch")
 
 
 @pytest.mark.parametrize("name", ["connect4", "othello", "gomoku(size=9)", "liuzhou"])

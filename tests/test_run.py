@@ -28,6 +28,7 @@ from qizero.training.checkpoint import (
     save_checkpoint,
 )
 from qizero.training.config import SelfPlayConfig, TrainConfig, load_config
+from qizero.training.rating import rate_network, read_evaluations
 from qizero.training.run import Run, RunError
 from qizero.training.selfplay import CycleResult, play_cycle
 
@@ -97,7 +98,11 @@ def test_the_whole_loop_and_its_directory(tmp_path: Path) -> None:
     # reuse: rows learnt from per new row, held to its setting
     learnt = metrics[-1]["steps"] * run.config.training.batch
     assert learnt / metrics[-1]["rows"] == pytest.approx(run.config.training.reuse, rel=0.1)
-    assert (tmp_path / "nets" / "current.onnx").exists()
+    nets = sorted(path.name for path in (tmp_path / "nets").iterdir())
+    milestones = [f"c{cycle:06d}.onnx" for cycle in range(4)]
+    assert nets == [*milestones, "current.onnx", "current.safetensors"]
+    for net in ("current.onnx", "current.safetensors"):
+        make_player(f"zero:net={tmp_path / 'nets' / net},sims=0", load_game("tictactoe"))
     first_game = (tmp_path / "games" / "000001-0.txt").read_text().splitlines()[1].split()
     assert first_game[0] in ("+1", "+0", "-1")
     state = load_game("tictactoe").new_initial_state()
@@ -128,16 +133,62 @@ def test_a_variant_has_slots_and_rows_in_proportion_to_its_share(
     assert "warning" not in [name for name, _ in seen], "games in play were not taken up again"
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path) -> None:
-    run_cycles(tmp_path / "whole", small_config(4))
-    run_cycles(tmp_path / "parts", small_config(4), stop_after=1)
-    run_cycles(tmp_path / "parts", small_config(4), stop_after=3)
-    _, seen = run_cycles(tmp_path / "parts", small_config(4))
+@pytest.mark.parametrize("backend", ["native", "onnxruntime"])
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, backend: str) -> None:
+    config = small_config(4, f"run.backend={backend}")
+    run_cycles(tmp_path / "whole", config)
+    run_cycles(tmp_path / "parts", config, stop_after=1)
+    run_cycles(tmp_path / "parts", config, stop_after=3)
+    _, seen = run_cycles(tmp_path / "parts", config)
     assert seen[0][0] == "resumed"
     assert_same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
-    assert (tmp_path / "whole" / "nets" / "current.onnx").read_bytes() == (
-        tmp_path / "parts" / "nets" / "current.onnx"
-    ).read_bytes()
+    for net in ("current.safetensors", "current.onnx", "c000004.onnx"):
+        assert (tmp_path / "whole" / "nets" / net).read_bytes() == (tmp_path / "parts" / "nets" / net).read_bytes()
+
+
+def test_a_cycle_hands_weights_to_the_native_network_without_onnx(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported: list[str] = []
+    monkeypatch.setattr("qizero.training.run.export_onnx", lambda network, path, game: exported.append(path.name))
+    monkeypatch.setattr("qizero.nets.network.to_onnx", lambda network, game: pytest.fail("a cycle exports ONNX"))
+    config = small_config(3, "run.backend=native", "run.milestones=0")
+    seen: list[bytes] = []
+    run = Run(tmp_path, config, Events())
+    run.open()
+    run.train(lambda run: seen.append(run.weights.to_bytes()))
+    assert exported == ["current.onnx"], "at the end of training, for other programs"
+    assert len(set(seen)) == 3
+    assert (tmp_path / "nets" / "current.safetensors").read_bytes() == seen[-1]
+
+
+def test_a_run_from_before_safetensors_resumes_and_exports(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(3), stop_after=1)
+    nets = tmp_path / "nets"
+    (nets / "current.safetensors").unlink()
+    shutil.copy(nets / "c000001.onnx", nets / "best.onnx")
+    (nets / "best.json").write_text('{"net": "c000001", "minutes": 0.1}')
+    assert main(["export", str(tmp_path), str(tmp_path / "old.onnx")]) == 0
+    assert (tmp_path / "old.onnx").read_bytes() == (nets / "c000001.onnx").read_bytes()
+    run, seen = run_cycles(tmp_path, small_config(3))
+    assert seen[0][0] == "resumed"
+    assert run.finished()
+    settings = ["evaluation.games=2", "evaluation.simulations=4", "evaluation.rollout_simulations=4"]
+    rate_network(tmp_path, small_config(3, *settings), 3, 0.5, nets / "current.safetensors")
+    assert "c000001" in [evaluation.opponent for evaluation in read_evaluations(tmp_path)]
+
+
+def test_export_writes_the_current_and_the_best_network_as_onnx(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_cycles(tmp_path, small_config(2))
+    shutil.copy(tmp_path / "nets" / "current.safetensors", tmp_path / "nets" / "best.safetensors")
+    for net in ("current", "best", "c000002"):
+        file = tmp_path / f"{net}.onnx"
+        assert main(["export", str(tmp_path), str(file), "--net", net]) == 0
+        assert file.read_bytes() == (tmp_path / "nets" / "c000002.onnx").read_bytes()
+    assert main(["export", str(tmp_path), str(tmp_path / "x.onnx"), "--net", "worst"]) == 2
+    assert "no network 'worst'; it has best, c000000, c000001, c000002, current" in capsys.readouterr().err
 
 
 def test_another_network_or_game_in_the_same_directory_is_refused(
@@ -247,7 +298,7 @@ def test_it_learns(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "nets" / "c000001.onnx", tmp_path / "young.onnx")
     run, _ = run_cycles(tmp_path, config)
     game = load_game("tictactoe")
-    trained = make_player(f"zero:net={tmp_path / 'nets' / 'current.onnx'},sims=0", game, seed=1)
+    trained = make_player(f"zero:net={tmp_path / 'nets' / 'current.safetensors'},sims=0", game, seed=1)
     young = make_player(f"zero:net={tmp_path / 'young.onnx'},sims=0", game, seed=2)
     result = play_match(game, trained, young, 100, seed=1, opening_plies=2)
     assert result.score > 0.6, result

@@ -1,6 +1,6 @@
-// The network of src/qizero/nets/network.py with its weights folded and packed, for evaluation on this processor. Same
-// heads, same outputs; a second implementation, so every file is compared with its graph when it is opened
-// (src/qizero/nets/evaluator.py) and in the tests.
+// The network of src/qizero/nets/network.py with its weights folded and packed, for evaluation on this processor. It
+// has the same heads and outputs. tests/test_weights.py compares it with torch for every head; an ONNX file is also
+// compared with its graph when it is opened (src/qizero/nets/evaluator.py).
 #pragma once
 
 #include <functional>

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from qizero.bench.peers import MctxPeer, OpenSpielSearch
 from qizero.games.catalog import Game, InvalidInputError
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import Evaluator, make_evaluator, measure_throughput
+from qizero.nets.weights import NetworkWeights
 from qizero.players.driver import PoolConfig, SearchParams, make_search
 
 __all__ = [
@@ -199,9 +199,8 @@ def bench_selfplay(
     size = ["--channels", str(network.channels), "--blocks", str(network.blocks)]
     work = ["selfplay", "--batch", str(batch), "--sims", str(sims), *size]
     peers = {name: MctxPeer(game, work, threads, peer_python) for name in compare}
-    with TemporaryDirectory() as directory:
-        path = net or untrained_net(game, network, Path(directory))
-        evaluator = make_evaluator(path, game, backend=backend, threads=threads, batch=batch)
+    weights = net or untrained_weights(game, network)
+    evaluator = make_evaluator(weights, game, backend=backend, threads=threads, batch=batch)
     config = PoolConfig(
         slots=2 * batch, threads=threads, halves=2, cache_positions=(1 << 18) if cache else 0, seed=seed
     )
@@ -324,9 +323,8 @@ def bench_evaluator(
 ) -> EvaluatorSpeed:
     """Evaluations per second by batch size, `seconds` in all."""
     batch_sizes = (1, 4, 16, 64, 128, 256, 512)
-    with TemporaryDirectory() as directory:
-        path = net or untrained_net(game, network, Path(directory))
-        evaluator = make_evaluator(path, game, backend=backend, threads=threads, batch=256)
+    weights = net or untrained_weights(game, network)
+    evaluator = make_evaluator(weights, game, backend=backend, threads=threads, batch=256)
     figures = measure_throughput(evaluator, game, batch_sizes, seconds / (3 * len(batch_sizes)))
     return EvaluatorSpeed(
         game=str(game),
@@ -339,14 +337,12 @@ def bench_evaluator(
     )
 
 
-def untrained_net(game: Game, network: NetworkConfig, directory: Path) -> Path:
-    """Writes a file with an untrained network of this size; weights do not affect speed."""
+def untrained_weights(game: Game, network: NetworkConfig) -> NetworkWeights:
+    """The weights of an untrained network of this size; weights do not affect speed."""
     try:
-        from qizero.nets.network import Network, export_onnx
+        from qizero.nets.network import Network, weights_of
     except ImportError as error:
         raise InvalidInputError(
             "an untrained network needs torch: pip install 'qizero[train]', or --net FILE"
         ) from error
-    path = directory / "untrained.onnx"
-    export_onnx(Network.for_game(network, game), path, game)
-    return path
+    return weights_of(Network.for_game(network, game), game)

@@ -192,7 +192,7 @@ def train(
     if finished.cycle:
         words = ["qizero", "play", game, "--run", str(directory)]
         if not loaded.run.milestones:  # the page offers the milestones of a run
-            net = directory / "nets" / "current.onnx"
+            net = directory / "nets" / "current.safetensors"
             words = ["qizero", "play", game, "--terminal", "--second", f"zero:net={net}"]
         make_console().print(f"Play against it: {shlex.join(words)}", markup=False, soft_wrap=True)
 
@@ -368,12 +368,21 @@ def export(
 ) -> None:
     """Write a run's network as an ONNX file for others."""
     from qizero.base.files import write_atomically
+    from qizero.nets.weights import find_network, read_weights
 
-    source = run / "nets" / f"{net}.onnx"
-    if not source.exists():
-        there = sorted(path.stem for path in (run / "nets").glob("*.onnx")) if run.is_dir() else []
+    source = find_network(run / "nets", net)
+    if source is None:
+        there = sorted({path.stem for path in (run / "nets").glob("[!.]*.*") if path.suffix != ".json"})
         raise InvalidInputError(f"{run} has no network {net!r}; available: {', '.join(there) or 'none'}")
-    write_atomically(file, source.read_bytes())
+    if source.suffix == ".onnx":
+        write_atomically(file, source.read_bytes())
+    else:
+        _need("torch", f"exporting {source}")
+        from qizero.nets.network import export_onnx, load_weights
+
+        weights = read_weights(source)
+        game = load_game(weights.metadata.game)
+        export_onnx(load_weights(weights, game), file, game)
     make_console().print(f"{file}: {file.stat().st_size:,} bytes")
 
 

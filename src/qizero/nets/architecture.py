@@ -14,7 +14,7 @@ from qizero.games.catalog import Game
 __all__ = ["NetworkConfig", "NetworkMetadata", "PolicyKind", "policy_kind"]
 
 WEIGHT_PREFIX = "network."  # of the names of the weights in a file; what follows is the name in torch
-METADATA_KEY = "qizero"  # of the ONNX file's metadata; the value is a NetworkMetadata as JSON
+METADATA_KEY = "qizero"  # of a network file's metadata; the value is a NetworkMetadata as JSON
 
 
 class PolicyKind(StrEnum):
@@ -134,8 +134,12 @@ class NetworkMetadata:
 
     @classmethod
     def from_text(cls, text: str) -> NetworkMetadata:
-        """Raises ValueError for a text that `to_text` cannot have written."""
-        values = json.loads(text)
+        """Raises ValueError or TypeError for a text that `to_text` has not written."""
+        return cls.from_json(json.loads(text))
+
+    @classmethod
+    def from_json(cls, values: Any) -> NetworkMetadata:
+        """From the fields by name; all of them must be given. Raises ValueError or TypeError."""
         if not isinstance(values, dict) or set(values) != set(cls.__dataclass_fields__):
             raise ValueError(f"expected the keys {', '.join(cls.__dataclass_fields__)}")
         return cls(

@@ -9,6 +9,8 @@ import importlib.util
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +18,8 @@ from numpy.typing import NDArray
 
 from qizero._core import InvalidInputError, NativeNetwork
 from qizero.games.catalog import Game
-from qizero.nets.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkMetadata
-from qizero.nets.onnx_file import ModelFileError, OnnxFile, TensorInfo, shape_text
+from qizero.nets.onnx_file import ModelFileError, OnnxFile, TensorInfo, parse_onnx, shape_text
+from qizero.nets.weights import NetworkWeights, weights_of_onnx
 
 if TYPE_CHECKING:
     from qizero.nets.network import Network
@@ -42,7 +44,7 @@ class BackendError(RuntimeError):
 
 
 def is_installed(package: str) -> bool:
-    """Whether the package can be imported; it is not."""
+    """True if the package is installed. Does not import it."""
     return importlib.util.find_spec(package) is not None
 
 
@@ -55,79 +57,87 @@ def require(package: str, purpose: str) -> None:
 
 @dataclass(frozen=True)
 class GameNetwork:
-    """A network file that fits a game, as far as the file tells."""
+    """A network that fits a game: the weights of a network of qizero, an ONNX graph, or both."""
 
-    file: OnnxFile
+    source: str  # the file, for error messages
     game: Game
     planes_shape: tuple[int, int, int]
-    num_actions: int
+    weights: NetworkWeights | None  # None: an ONNX file from elsewhere
+    file: OnnxFile | None  # None: only the weights exist; `graph` exports them
 
     @classmethod
-    def fit(cls, file: OnnxFile, game: Game, planes_shape: tuple[int, int, int]) -> GameNetwork:
-        """Raises ModelFileError if the file is for another game or has other shapes."""
-        check_metadata(file, game)
-        network = cls(file, game, planes_shape, game.num_actions)
-        planes = network.input()
-        check_shape(file, "takes", planes, (None, *planes_shape), f"{game} gives")
-        policy, wdl = network.outputs()
-        check_shape(file, "returns", policy, (None, game.num_actions), f"{game} needs a policy")
-        check_shape(file, "returns", wdl, (None, 3), "win, draw and loss are")
+    def fit(cls, net: OnnxFile | NetworkWeights, game: Game, planes_shape: tuple[int, int, int]) -> GameNetwork:
+        """Raises ModelFileError if the network is for another game or has other shapes."""
+        if isinstance(net, NetworkWeights):
+            network = cls(net.source, game, planes_shape, net, None)
+        else:
+            network = cls(str(net.path), game, planes_shape, weights_of_onnx(net), net)
+        if network.weights is not None and (reason := network.weights.metadata.mismatch(game)):
+            raise ModelFileError(f"{network.source} cannot play {game}: {reason}")
+        if network.file is not None:
+            network._check_shapes()
         return network
+
+    def _check_shapes(self) -> None:
+        check_shape(self.source, "takes", self.input(), (None, *self.planes_shape), f"{self.game} gives")
+        policy, wdl = self.outputs()
+        check_shape(self.source, "returns", policy, (None, self.num_actions), f"{self.game} needs a policy")
+        check_shape(self.source, "returns", wdl, (None, 3), "win, draw and loss are")
+
+    @property
+    def num_actions(self) -> int:
+        return self.game.num_actions
+
+    @cached_property
+    def graph(self) -> OnnxFile:
+        """The ONNX graph. Exporting one from weights needs torch and onnx: BackendError if they are not installed."""
+        if self.file is not None:
+            return self.file
+        assert self.weights is not None
+        for package in ("torch", "onnx"):
+            require(package, f"{self.source} holds weights for the backend native; another backend")
+        from qizero.nets.network import load_weights, to_onnx
+
+        return parse_onnx(to_onnx(load_weights(self.weights, self.game), self.game), Path(self.source))
 
     def input(self) -> TensorInfo:
         """The planes."""
-        if len(self.file.inputs) != 1:
-            raise ModelFileError(f"{self.file.path} has {len(self.file.inputs)} inputs; it must have one, the planes")
-        return self.file.inputs[0]
+        inputs = self.graph.inputs
+        if len(inputs) != 1:
+            raise ModelFileError(f"{self.source} has {len(inputs)} inputs; it must have one, the planes")
+        return inputs[0]
 
     def outputs(self) -> tuple[TensorInfo, TensorInfo]:
         """Policy and wdl: by name, or the first two outputs of a file from elsewhere."""
-        outputs = self.file.outputs
+        outputs = self.graph.outputs
         by_name = {tensor.name: tensor for tensor in outputs}
         if "policy" in by_name and "wdl" in by_name:
             return by_name["policy"], by_name["wdl"]
         if len(outputs) < 2:
-            raise ModelFileError(f"{self.file.path} has {len(outputs)} outputs; it must have two, policy and wdl")
+            raise ModelFileError(f"{self.source} has {len(outputs)} outputs; it must have two, policy and wdl")
         return outputs[0], outputs[1]
-
-    def metadata(self) -> NetworkMetadata | None:
-        """None for a file from elsewhere."""
-        text = self.file.metadata.get(METADATA_KEY)
-        return None if text is None else NetworkMetadata.from_text(text)
 
     def with_data(self, data: bytes) -> GameNetwork:
         """The same inputs and outputs, computed by another graph that is complete in `data`."""
-        return replace(self, file=replace(self.file, data=data, external_files=()))
+        return replace(self, file=replace(self.graph, data=data, external_files=()))
 
 
-def check_metadata(file: OnnxFile, game: Game) -> None:
-    text = file.metadata.get(METADATA_KEY)
-    if text is None:
-        return  # from elsewhere; the shapes decide
-    try:
-        metadata = NetworkMetadata.from_text(text)
-    except (ValueError, TypeError) as error:
-        raise ModelFileError(f"the metadata of {file.path} are corrupted: {error}") from None
-    if reason := metadata.mismatch(game):
-        raise ModelFileError(f"{file.path} cannot play {game}: {reason}")
-
-
-def check_shape(file: OnnxFile, verb: str, tensor: TensorInfo, wanted: tuple[int | None, ...], who: str) -> None:
+def check_shape(source: str, verb: str, tensor: TensorInfo, wanted: tuple[int | None, ...], who: str) -> None:
     if not tensor.is_float32:
-        raise ModelFileError(f"{file.path}: {tensor.name!r} is not float32")
+        raise ModelFileError(f"{source}: {tensor.name!r} is not float32")
     shape = tensor.shape
     if shape is None:
         return
     if len(shape) == len(wanted) and shape[0] is not None and shape[1:] == wanted[1:]:
         raise ModelFileError(
-            f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}: only batches of {shape[0]}; "
+            f"{source} {verb} {tensor.name!r} {shape_text(shape)}: only batches of {shape[0]}; "
             f"export it with a variable batch size"
         )
     fits = len(shape) == len(wanted) and all(
         extent is None or extent == other for extent, other in zip(shape, wanted, strict=True)
     )
     if not fits:
-        raise ModelFileError(f"{file.path} {verb} {tensor.name!r} {shape_text(shape)}, but {who} {shape_text(wanted)}")
+        raise ModelFileError(f"{source} {verb} {tensor.name!r} {shape_text(shape)}, but {who} {shape_text(wanted)}")
 
 
 class NetworkEvaluator(ABC):
@@ -156,26 +166,22 @@ class NetworkEvaluator(ABC):
 
 
 class NativeEvaluator(NetworkEvaluator):
-    """Our own C++, for networks that `export_onnx` wrote: the fastest in float32, by Winograd's convolutions.
+    """Our own C++, for networks of qizero: the fastest in float32, by Winograd's convolutions.
 
     A position's result does not depend on the batch, not by a bit.
     """
 
     def __init__(self, network: GameNetwork, threads: int) -> None:
         super().__init__(f"native fp32, {count_threads(threads)}", network.planes_shape)
-        metadata = network.metadata()
-        if metadata is None:
-            raise BackendError(f"the backend native runs networks that qizero exported; {network.file.path} is not one")
+        if network.weights is None:
+            raise BackendError(f"the backend native runs networks that qizero exported; {network.source} is not one")
         if not NativeNetwork.supported():
             raise BackendError("the backend native was built for vector instructions that this processor lacks")
         planes, height, width = network.planes_shape
-        config = metadata.network
+        config = network.weights.metadata.network
         try:
             self._network = NativeNetwork(
-                weights={
-                    name.removeprefix(WEIGHT_PREFIX): np.ascontiguousarray(array)
-                    for name, array in network.file.float_weights().items()
-                },
+                weights=dict(network.weights.tensors),
                 threads=threads,
                 planes=planes,
                 height=height,
@@ -188,7 +194,7 @@ class NativeEvaluator(NetworkEvaluator):
                 policy=config.policy_of((height, width), network.num_actions),
             )
         except InvalidInputError as error:
-            raise ModelFileError(f"{network.file.path}: {error}") from None
+            raise ModelFileError(f"{network.source}: {error}") from None
 
     def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._network.evaluate(planes)
@@ -207,7 +213,7 @@ class OnnxRuntimeEvaluator(NetworkEvaluator):
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        file = network.file
+        file = network.graph
         try:
             self._session = onnxruntime.InferenceSession(
                 str(file.path) if file.external_files else file.data, options, providers=["CPUExecutionProvider"]
@@ -237,7 +243,7 @@ class OpenVinoEvaluator(NetworkEvaluator):
                 f"openvino-bf16 needs a processor with bfloat16 (AVX512-BF16 or AMX), but this one ({cpu}) lacks it: "
                 "take openvino, or openvino-int8 if a loss is acceptable"
             )
-        file = network.file
+        file = network.graph
         try:
             model = core.read_model(str(file.path)) if file.external_files else core.read_model(file.data)
             model.reshape([-1, *network.planes_shape])
@@ -294,12 +300,14 @@ class TorchEvaluator(NetworkEvaluator):
                 parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
 
     @classmethod
-    def from_file(cls, network: GameNetwork, threads: int) -> TorchEvaluator:
+    def from_weights(cls, network: GameNetwork, threads: int) -> TorchEvaluator:
         """Raises ModelFileError for a file that qizero has not exported."""
         require("torch", "the backend torch")
-        from qizero.nets.network import load_onnx
+        from qizero.nets.network import load_weights
 
-        return cls(load_onnx(network.file, network.game), network.planes_shape, threads=threads)
+        if network.weights is None:
+            raise ModelFileError(f"{network.source} was not exported by qizero, so it cannot be loaded into torch")
+        return cls(load_weights(network.weights, network.game), network.planes_shape, threads=threads)
 
     def _run(self, planes: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any]]:
         import torch

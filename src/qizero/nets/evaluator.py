@@ -28,7 +28,8 @@ from qizero.nets.backends import (
     TorchEvaluator,
     is_installed,
 )
-from qizero.nets.onnx_file import ModelFileError, read_onnx_file
+from qizero.nets.onnx_file import ModelFileError, OnnxFile, read_onnx_file
+from qizero.nets.weights import SUFFIX, NetworkWeights, read_weights
 
 __all__ = [
     "BACKENDS",
@@ -173,19 +174,19 @@ AUTO_MARGIN = 1.05  # a later candidate has to be this much faster than an earli
 
 
 def make_evaluator(
-    net_path: str | Path,
+    net: str | Path | OnnxFile | NetworkWeights,
     game: Game,
     backend: str = "auto",
     threads: int | None = None,
     batch: int = 64,
     board_converter: BoardConverter | None = None,
 ) -> NetworkEvaluator | BoardEvaluator:
-    """The network of an ONNX file as an evaluator for `game`.
+    """The network of a file (.onnx, .safetensors) or in memory as an evaluator for `game`.
 
     `threads` defaults to the cores that this process may use. `batch` is the usual size of a batch, which "auto" times;
     others are evaluated too. `board_converter` is for networks with an encoding of their own, see BoardEvaluator.
     `.choice` of the result says what was taken and why. Raises ModelFileError for a file that does not fit the game,
-    BackendError for a backend that cannot be had.
+    BackendError for a backend that is unavailable.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend {backend!r} is not one of {', '.join(BACKENDS)}")
@@ -194,7 +195,9 @@ def make_evaluator(
         check_has_boards(game)
         _, *extents = board_converter(np.zeros((1, *game.board_shape), np.int8)).shape
         planes_shape = (extents[0], extents[1], extents[2])
-    network = GameNetwork.fit(read_onnx_file(net_path), game, planes_shape)
+    if isinstance(net, str | Path):
+        net = read_weights(net) if Path(net).suffix == SUFFIX else read_onnx_file(net)
+    network = GameNetwork.fit(net, game, planes_shape)
     threads = threads or available_cores()
     if backend == "auto":
         evaluator = fastest_evaluator(network, threads, batch)
@@ -222,9 +225,9 @@ def open_backend(backend: str, network: GameNetwork, threads: int) -> NetworkEva
     elif runtime == "openvino":
         evaluator = OpenVinoEvaluator(network, threads, precision or "fp32")
     else:
-        evaluator = TorchEvaluator.from_file(network, threads)
+        evaluator = TorchEvaluator.from_weights(network, threads)
     try_out(evaluator, network)
-    if runtime == "native":
+    if runtime == "native" and network.file is not None:
         compare_with_graph(evaluator, network)
     return evaluator
 
@@ -237,19 +240,19 @@ def try_out(evaluator: NetworkEvaluator, network: GameNetwork) -> None:
         wanted = (batch, network.num_actions), (batch, 3)
         if (policy.shape, wdl.shape) != wanted:
             raise ModelFileError(
-                f"{network.file.path} returns {list(policy.shape)} and {list(wdl.shape)} for {batch} positions of "
+                f"{network.source} returns {list(policy.shape)} and {list(wdl.shape)} for {batch} positions of "
                 f"{network.game}, which needs policy {list(wanted[0])} and wdl {list(wanted[1])}"
             )
-        check_evaluation(f"{network.file.path} ({evaluator.name})", policy, wdl)
+        check_evaluation(f"{network.source} ({evaluator.name})", policy, wdl)
         if wdl.min() < -1e-3 or np.abs(wdl.sum(axis=1) - 1).max() > 1e-2:
             raise ModelFileError(
-                f"{network.file.path}: the second output must be the probabilities of win, draw and loss, but a row is "
+                f"{network.source}: the second output must be the probabilities of win, draw and loss, but a row is "
                 f"{wdl[0].round(3).tolist()}; put a softmax into the network"
             )
 
 
 def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> None:
-    """Raise ModelFileError if the evaluator does not compute what the file's graph says."""
+    """Raise ModelFileError if the evaluator does not compute what the graph of an ONNX file says."""
     planes = sample_planes(network.planes_shape, 3)
     for wanted, got in zip(
         OnnxRuntimeEvaluator(network, threads=1).evaluate(planes), evaluator.evaluate(planes), strict=True
@@ -258,14 +261,14 @@ def compare_with_graph(evaluator: NetworkEvaluator, network: GameNetwork) -> Non
             got, wanted, rtol=0, atol=NATIVE_TOLERANCE * max(1, np.abs(wanted).max()), equal_nan=True
         ):
             raise ModelFileError(
-                f"{network.file.path} claims to be exported by qizero, but its graph gives other results; "
+                f"{network.source} claims to be exported by qizero, but its graph gives other results; "
                 "use the backend onnxruntime"
             )
 
 
 def native_if_possible(network: GameNetwork, threads: int) -> NetworkEvaluator | None:
     """None for a file from elsewhere, or one whose graph was changed: then a runtime has to run the graph."""
-    if network.metadata() is None or not NativeNetwork.supported():
+    if network.weights is None or not NativeNetwork.supported():
         return None
     try:
         return open_backend("native", network, threads)

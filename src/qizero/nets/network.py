@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,23 +19,36 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils.fusion import fuse_conv_bn_weights
 
 from qizero.base.files import write_atomically
 from qizero.games.catalog import Game, list_games, load_game
-from qizero.nets.architecture import METADATA_KEY, WEIGHT_PREFIX, NetworkConfig, NetworkMetadata, PolicyKind
+from qizero.nets.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind
 from qizero.nets.board_convolution import BoardConv
-from qizero.nets.onnx_file import ModelFileError, OnnxFile, read_onnx_file
+from qizero.nets.onnx_file import ModelFileError
+from qizero.nets.weights import NetworkWeights
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["ExportError", "Network", "NetworkConfig", "NetworkOutput", "export_onnx", "fold_batch_norm", "load_onnx"]
+__all__ = [
+    "ExportError",
+    "Network",
+    "NetworkConfig",
+    "NetworkOutput",
+    "export_onnx",
+    "fold_batch_norm",
+    "load_weights",
+    "to_onnx",
+    "weights_of",
+    "weights_of_state",
+]
 
 # The logit of a step that leaves the board: no such action is ever legal, the value only has to be finite.
 OFF_BOARD_LOGIT = -30.0
 # How far, relative to the largest output, an exported file may differ from torch on the same planes.
 EXPORT_TOLERANCE = 1e-4
+NORM_EPSILON = 1e-5  # of batch norm
 # The moves-left head counts in this many plies, so that its output is of the order of one.
 MOVES_LEFT_UNIT = 20.0
 
@@ -58,7 +71,7 @@ class ConvNorm(nn.Module):
             if kernel == 3
             else nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
         )
-        self.norm: nn.Module = nn.BatchNorm2d(out_channels)
+        self.norm: nn.Module = nn.BatchNorm2d(out_channels, NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.conv(x))  # type: ignore[no-any-return]
@@ -183,18 +196,73 @@ class Network(nn.Module):
         return NetworkOutput(policy, self.wdl(value), F.softplus(self.moves_left(value)).squeeze(1))
 
 
+def folded_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state of a network with every batch norm made part of the convolution before it, which gains a bias.
+
+    Already folded states stay as they are. Tensors other than those of convolutions are not copied.
+    """
+    folded = {name: tensor for name, tensor in state.items() if ".norm." not in name}
+    for name in state:
+        layer, separator, _ = name.partition(".norm.weight")
+        if separator:
+            mean, variance = state[f"{layer}.norm.running_mean"], state[f"{layer}.norm.running_var"]
+            scale, shift = state[name], state[f"{layer}.norm.bias"]
+            folded[f"{layer}.conv.weight"], folded[f"{layer}.conv.bias"] = fuse_conv_bn_weights(
+                state[f"{layer}.conv.weight"], None, mean, variance, NORM_EPSILON, scale, shift
+            )
+    return folded
+
+
 def fold_batch_norm(network: Network) -> Network:
     """A copy for evaluation in which every batch norm has become part of the convolution before it."""
     folded = copy.deepcopy(network).eval()
     for module in folded.modules():
         if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
-            module.conv = fuse_conv_bn_eval(module.conv, module.norm)
+            module.conv.bias = nn.Parameter(torch.zeros(module.norm.num_features))
             module.norm = nn.Identity()
+    folded.load_state_dict(folded_state(network.state_dict()))
     return folded.requires_grad_(False)
 
 
+def weights_of(network: Network, game: Game) -> NetworkWeights:
+    """What evaluation needs of the network as it is now."""
+    return weights_of_state(network.state_dict(), network.config, game)
+
+
+def weights_of_state(state: Mapping[str, Tensor], config: NetworkConfig, game: Game) -> NetworkWeights:
+    """A copy of what evaluation needs of a network's state: batch norm is folded, moves left is omitted."""
+    return NetworkWeights(
+        NetworkMetadata.of(game, config),
+        {
+            name: np.array(tensor.detach().cpu().numpy(), order="C")
+            for name, tensor in folded_state(state).items()
+            if not is_training_only(name)
+        },
+    )
+
+
+def load_weights(weights: NetworkWeights, game: Game) -> Network:
+    """The network with these weights, for evaluation only: batch norm is folded, moves left is untrained."""
+    network = fold_batch_norm(Network.for_game(weights.metadata.network, game))
+    wanted = {name: tensor for name, tensor in network.state_dict().items() if not is_training_only(name)}
+    for name, tensor in wanted.items():
+        if name not in weights.tensors:
+            raise ModelFileError(f"{weights.source} lacks the weights {name}")
+        if weights.tensors[name].shape != tuple(tensor.shape):
+            raise ModelFileError(
+                f"{weights.source}: the weights {name} have the shape {list(weights.tensors[name].shape)}, "
+                f"but {game} needs {list(tensor.shape)}"
+            )
+    network.load_state_dict({name: torch.tensor(weights.tensors[name]) for name in wanted}, strict=False)
+    return network
+
+
+def is_training_only(name: str) -> bool:
+    return name.startswith("moves_left.")
+
+
 class ExportError(RuntimeError):
-    """The exported file does not compute what the network does."""
+    """The exported graph computes something else than the network."""
 
 
 class _ExportedOutputs(nn.Module):
@@ -221,35 +289,38 @@ def board_varies(game: Game) -> bool:
 
 
 def export_onnx(network: Network, path: str | Path, game: Game) -> None:
-    """Write the network as an ONNX file for `game`, whole or not at all.
+    """Write the network as an ONNX file for `game`, whole or not at all. See `to_onnx`."""
+    write_atomically(Path(path), to_onnx(network, game))
+
+
+def to_onnx(network: Network, game: Game) -> bytes:
+    """The network as the content of an ONNX file for `game`.
 
     Input `planes` [batch, C, H, W]; outputs `policy`, logits [batch, A], and `wdl`, probabilities [batch, 3] of a win,
     a draw and a loss of the mover. Batch norm is folded. The batch varies, and so do H and W where the game's board
-    does. The file says which game and which planes it is for. It is compared with the network before it is written:
-    ExportError if they differ. Needs `onnx`.
+    does. The metadata name the game and the planes. The graph is compared with the network: ExportError if they differ.
+    Needs `onnx`.
     """
     import onnx
 
-    path = Path(path)
     variable_board = network.size_independent and board_varies(game)
     exported = _ExportedOutputs(fold_batch_norm(network).cpu()).eval()
-    data = _to_onnx(exported, (network.num_planes, *network.board_shape), variable_board)
+    data = _trace(exported, (network.num_planes, *network.board_shape), variable_board)
     model = onnx.load_model_from_string(data)
     _undo_sharing(model.graph)
     entry = model.metadata_props.add()
     entry.key, entry.value = METADATA_KEY, NetworkMetadata.of(game, network.config).to_text()
     onnx.checker.check_model(model)
-    data = model.SerializeToString()
+    data = bytes(model.SerializeToString())
 
     height, width = network.board_shape
     shapes = [(height, width), (height + 2, width + 1)] if variable_board else [(height, width)]
     for shape in shapes:
         _check_export(data, exported, (network.num_planes, *shape))
+    return data
 
-    write_atomically(path, data)
 
-
-def _to_onnx(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:
+def _trace(exported: nn.Module, planes_shape: tuple[int, int, int], variable_board: bool) -> bytes:
     batch = {0: "batch"}
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         path = Path(directory) / "network.onnx"
@@ -298,22 +369,3 @@ def _check_export(data: bytes, exported: nn.Module, planes_shape: tuple[int, int
                 raise ExportError(
                     f"the exported {name} {list(got.shape)} differs by {error:.3g} from torch's {list(wanted.shape)}"
                 )
-
-
-def load_onnx(file: str | Path | OnnxFile, game: Game) -> Network:
-    """The network of a file that `export_onnx` wrote, for evaluation only: its batch norm is folded.
-
-    The moves-left head is not in the file and is left as it was made.
-    """
-    if not isinstance(file, OnnxFile):
-        file = read_onnx_file(file)
-    metadata = file.metadata.get(METADATA_KEY)
-    if metadata is None:
-        raise ModelFileError(f"{file.path} was not exported by qizero, so it can only be run, not loaded into torch")
-    network = fold_batch_norm(Network.for_game(NetworkMetadata.from_text(metadata).network, game))
-    weights = {name.removeprefix(WEIGHT_PREFIX): torch.tensor(array) for name, array in file.float_weights().items()}
-    wanted = {name for name in network.state_dict() if not name.startswith("moves_left.")}
-    if missing := sorted(wanted - set(weights)):
-        raise ModelFileError(f"{file.path} lacks the weights {', '.join(missing)}")
-    network.load_state_dict({name: weights[name] for name in wanted}, strict=False)
-    return network

@@ -1,7 +1,7 @@
-"""Reading an ONNX file before any runtime does: is it one, what goes in and out, what else would it open?
+"""Checks an ONNX file before a runtime reads it: its inputs and outputs, and the other files that it names.
 
-The few fields that are needed are read straight from the protobuf bytes, so that playing needs no `onnx` package and a
-broken or hostile file ends here, with a sentence, and not inside a runtime.
+The few fields that are needed are read straight from the protobuf bytes. Playing therefore needs no `onnx` package, and
+a damaged or hostile file is refused here with a clear error instead of crashing a runtime.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_FILE_BYTES", "ModelFileError", "OnnxFile", "TensorInfo", "read_onnx_file"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "ModelFileError",
+    "OnnxFile",
+    "TensorInfo",
+    "parse_onnx",
+    "read_network_bytes",
+    "read_onnx_file",
+]
 
 MAX_FILE_BYTES = 256 << 20
 
@@ -64,12 +72,14 @@ class OnnxFile:
 
     def float_weights(self) -> dict[str, NDArray[np.float32]]:
         """The float32 weights that are stored in the file itself, by name."""
-        return {
-            name: array
-            for number, body in fields(message(self.data, MODEL_GRAPH))
-            if number == GRAPH_INITIALIZER and isinstance(body, bytes)
-            for name, array in read_float_tensor(body)
-        }
+        try:
+            return {
+                name: array
+                for body in messages(message(self.data, MODEL_GRAPH), GRAPH_INITIALIZER)
+                for name, array in read_float_tensor(body)
+            }
+        except _MalformedError:
+            raise ModelFileError(f"{self.path} is damaged: the size of a weight is not that of its shape") from None
 
 
 class _MalformedError(Exception):
@@ -201,15 +211,23 @@ def external_file(model_path: Path, location: str) -> Path:
     return path
 
 
-def read_onnx_file(path: str | Path) -> OnnxFile:
-    """Everything that is known of a network before it runs. Raises ModelFileError, or OSError if it cannot be read."""
-    path = Path(path)
+def read_network_bytes(path: Path) -> bytes:
+    """The content of a network file of at most MAX_FILE_BYTES."""
     if not path.is_file():
         raise ModelFileError(f"there is no network file {path}")
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise ModelFileError(f"{path} has {size >> 20} MB; networks of more than {MAX_FILE_BYTES >> 20} MB are refused")
-    data = path.read_bytes()
+    return path.read_bytes()
+
+
+def read_onnx_file(path: str | Path) -> OnnxFile:
+    """Everything that is known of a network before it runs. Raises ModelFileError, or OSError if it is unreadable."""
+    return parse_onnx(read_network_bytes(Path(path)), Path(path))
+
+
+def parse_onnx(data: bytes, path: Path) -> OnnxFile:
+    """The same for a file that has been read already, or was never written: then `path` only names it in errors."""
     try:
         graph = message(data, MODEL_GRAPH)
         if integer(data, MODEL_IR_VERSION) is None or not graph:

@@ -47,16 +47,16 @@ class _Batches:
 
 
 def quantize(network: GameNetwork, planes: NDArray[np.float32] | None = None) -> GameNetwork:
-    """The network with its 3x3 convolutions in int8, calibrated on `planes`, or on random games if there are none."""
+    """The network with its 3x3 convolutions in int8, calibrated on `planes`, or on random games if that is None."""
     require("onnx", "int8")
     import onnx
     from onnxruntime import quantization
 
-    if network.file.external_files:
-        raise ModelFileError(f"{network.file.path} keeps weights outside the file; int8 needs them inside")
+    if network.graph.external_files:
+        raise ModelFileError(f"{network.graph.path} keeps weights outside the file; int8 needs them inside")
     if planes is None:
         planes = random_positions(network.game, CALIBRATION_POSITIONS, seed=0)
-    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(network.file.data))
+    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(network.graph.data))
     prepared = model.metadata_props.add()  # tells the quantiser, which warns otherwise, that this was done
     prepared.key, prepared.value = "onnx.quant.pre_process", "onnxruntime.quant"
     with tempfile.TemporaryDirectory() as directory:

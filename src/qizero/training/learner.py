@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from qizero.nets.network import MOVES_LEFT_UNIT, Network
+from qizero.games.catalog import Game
+from qizero.nets.network import MOVES_LEFT_UNIT, Network, weights_of_state
+from qizero.nets.weights import NetworkWeights
 from qizero.training.config import TrainingConfig
 from qizero.training.replay import Batch
 
-__all__ = ["Losses", "Trainer"]
+__all__ = ["Learner", "Losses"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Losses:
     gradient_norm: float
 
 
-class Trainer:
+class Learner:
     """A network with its optimiser and its average. `step` learns from one batch.
 
     The batch is divided among `threads`, each with a replica of the network that shares its weights and has its own
@@ -140,13 +142,9 @@ class Trainer:
             else:
                 self.average[name].copy_(tensor)
 
-    def averaged_network(self) -> Network:
-        """A copy of the network with the averaged weights: the one that plays."""
-        network = Network(
-            self.network.config, self.network.num_planes, self.network.board_shape, self.network.num_actions
-        )
-        network.load_state_dict(self.average)
-        return network.eval()
+    def averaged_weights(self, game: Game) -> NetworkWeights:
+        """A copy of the averaged weights: those of the network that plays."""
+        return weights_of_state(self.average, self.network.config, game)
 
     # ---- Saving: names and tensors only, so that files need no pickle ------------------------------------------------
 

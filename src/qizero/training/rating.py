@@ -20,6 +20,7 @@ from typing import Any
 
 from qizero.base.files import write_atomically
 from qizero.games.catalog import Game, load_game
+from qizero.nets.weights import find_network
 from qizero.players.specs import make_player
 from qizero.strength.match import MatchResult, Rating, play_match, rate
 from qizero.training.config import TrainConfig, config_from_json
@@ -102,8 +103,8 @@ class RatingProcess:
         return self._process is not None and self._process.poll() is None
 
     def start(self, cycle: int, minutes: float) -> None:
-        net = self._run / "nets" / "rated.onnx"
-        shutil.copyfile(self._run / "nets" / "current.onnx", net)
+        net = self._run / "nets" / "rated.safetensors"
+        shutil.copyfile(self._run / "nets" / "current.safetensors", net)
         with (self._run / "rating.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "qizero.training.rating", str(self._run), str(cycle), str(minutes), str(net)],
@@ -113,7 +114,7 @@ class RatingProcess:
             )
 
     def finish(self, timeout: float | None) -> None:
-        """Waits so long for matches under way, then ends them."""
+        """Waits at most `timeout` seconds for matches under way, then ends them."""
         if self._process is None:
             return
         try:
@@ -139,14 +140,15 @@ def rate_network(run: Path, config: TrainConfig, cycle: int, minutes: float, net
         result = match(
             game,
             player,
-            f"zero:net={run / 'nets' / 'best.onnx'},sims={settings.simulations},threads=1",
+            f"zero:net={find_network(run / 'nets', 'best')},sims={settings.simulations},threads=1",
             settings.games,
             cycle,
         )
         append(run, cycle, minutes, game, best["net"], result)
     if best is None or result.elo_low > 0:
         shutil.copyfile(net, run / "nets" / ".best.tmp")
-        (run / "nets" / ".best.tmp").replace(run / "nets" / "best.onnx")
+        (run / "nets" / ".best.tmp").replace(run / "nets" / "best.safetensors")
+        (run / "nets" / "best.onnx").unlink(missing_ok=True)  # of a run from before nets were kept as safetensors
         write_atomically(run / "nets" / BEST, json.dumps({"net": net_name(cycle), "minutes": minutes}).encode())
 
 
@@ -163,7 +165,7 @@ def read_best(run: Path) -> dict[str, Any] | None:
     path = run / "nets" / BEST
     try:
         best = json.loads(path.read_text("utf-8"))
-        return best if isinstance(best, dict) and (run / "nets" / "best.onnx").exists() else None
+        return best if isinstance(best, dict) and find_network(run / "nets", "best") else None
     except (OSError, ValueError):
         return None
 

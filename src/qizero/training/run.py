@@ -4,7 +4,8 @@
     run/metrics.jsonl       a line per cycle
     run/evaluations.jsonl   a line per match of the network against somebody (qizero.training.rating)
     run/checkpoints/        c000012/: everything needed to go on
-    run/nets/               c000000.onnx untrained, c000012.onnx at milestones, current.onnx, best.onnx
+    run/nets/               current.safetensors and best.safetensors; c000000.onnx untrained, c000012.onnx at
+                            milestones, current.onnx when `train` has returned: for other programs
     run/replay/             training rows, a file per cycle and variant
     run/games/              every game in the game's notation, a file per cycle and variant
     run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training.command)
@@ -35,10 +36,12 @@ from qizero.base.results import available_cores, provenance
 from qizero.games.catalog import Game, load_game
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import Evaluator, make_evaluator
-from qizero.nets.network import Network, export_onnx
+from qizero.nets.network import Network, export_onnx, load_weights, to_onnx
+from qizero.nets.onnx_file import OnnxFile, parse_onnx
+from qizero.nets.weights import write_weights
 from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
 from qizero.training.config import TrainConfig
-from qizero.training.learner import Trainer, mean_losses
+from qizero.training.learner import Learner, mean_losses
 from qizero.training.replay import Batch, ChunkError, Window, read_chunk, write_chunk
 from qizero.training.selfplay import CycleResult, ParkedGamesError, play_cycle
 
@@ -79,7 +82,7 @@ class Run:
         # The largest board of the variants: a network made for it has every layer that the others need.
         self.game = max(self.games, key=lambda game: game.board_shape)
         network = Network.for_game(NetworkConfig.parse(self.config.run.network), self.game)
-        self.trainer = Trainer(network, self.config.training, self.threads)
+        self.learner = Learner(network, self.config.training, self.threads)
         self.windows = [Window(game) for game in self.games]
         checkpoint = load_newest(
             self.directory / "checkpoints", lambda problem: self.events.emit("warning", text=problem)
@@ -89,8 +92,8 @@ class Run:
             self.events.emit("resumed", cycle=self.cycle, minutes=self.seconds / 60, rows=self.total_rows)
         self._remove_newer_than_checkpoint()
         self._make_evaluators()
-        if self._is_milestone():
-            self._keep_net()
+        (self.directory / "nets" / "current.onnx").unlink(missing_ok=True)
+        self._write_nets()
 
     def _check_or_write_config(self) -> None:
         path = self.directory / "config.json"
@@ -118,7 +121,7 @@ class Run:
 
     def _use_threads(self) -> None:
         self.threads = self.config.run.threads or available_cores()
-        torch.set_num_threads(1)  # the trainer divides its batches itself
+        torch.set_num_threads(1)  # the learner divides its batches itself
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = checkpoint.state
@@ -127,7 +130,7 @@ class Run:
         self.total_rows = state["total_rows"]
         self.total_games = state["total_games"]
         self.rng.bit_generator.state = state["rng"]
-        self.trainer.load_tensors(checkpoint.tensors, state["steps"])
+        self.learner.load_tensors(checkpoint.tensors, state["steps"])
         self.parked = [checkpoint.blobs.get(f"games-{i}.bin") for i in range(len(self.games))]
         for cycle in state["window"]:
             for i, game in enumerate(self.games):
@@ -148,17 +151,23 @@ class Run:
         truncate_jsonl(self.directory / "metrics.jsonl", self.cycle)
 
     def _make_evaluators(self) -> None:
-        """The averaged network, exported, behind the fastest runtime."""
-        path = self.directory / "nets" / "current.onnx"
-        export_onnx(self.trainer.averaged_network(), path, self.game)
-        if self.backend == "auto":
-            first = make_evaluator(path, self.games[0], "auto", self.threads, batch=self.config.selfplay.slots // 2)
+        """Hands the averaged weights to the next evaluators, one for each variant."""
+        self.weights = self.learner.averaged_weights(self.game)
+        if self.backend in ("auto", "default"):
+            batch = self.config.selfplay.slots // 2
+            first = make_evaluator(self.weights, self.games[0], self.backend, self.threads, batch)
             self.backend = first.name.split()[0]
             self.backend_choice = first.choice
             self.events.emit("backend", choice=first.choice)
+        net = self.weights if self.backend in ("native", "torch") else self._current_onnx()
         self.evaluators: list[Evaluator] = [
-            make_evaluator(path, game, self.backend, self.threads) for game in self.games
+            make_evaluator(net, game, self.backend, self.threads) for game in self.games
         ]
+
+    def _current_onnx(self) -> OnnxFile:
+        """The network for runtimes that run ONNX graphs."""
+        data = to_onnx(load_weights(self.weights, self.game), self.game)
+        return parse_onnx(data, Path(self.weights.source))
 
     # ---- The loop ----------------------------------------------------------------------------------------------------
 
@@ -193,6 +202,7 @@ class Run:
             self._save()
             self._report(results, new_rows, losses, learn_seconds, time.perf_counter() - started)
             after_cycle(self)
+        self._export("current")
 
     def _play(self, progress: float, out_of_time: Callable[[], bool]) -> list[CycleResult]:
         results = []
@@ -257,7 +267,7 @@ class Run:
                 batch = coming.result()
                 if left:
                     coming = beside.submit(next_batch)
-                parts.append(self.trainer.step(batch, progress))
+                parts.append(self.learner.step(batch, progress))
         return parts
 
     def _save(self) -> None:
@@ -266,21 +276,24 @@ class Run:
             "seconds": self.seconds,
             "total_rows": self.total_rows,
             "total_games": self.total_games,
-            "steps": self.trainer.steps,
+            "steps": self.learner.steps,
             "rng": self.rng.bit_generator.state,
             "window": window,
-            "learning_rate": self.trainer.learning_rate(self.progress),
+            "learning_rate": self.learner.learning_rate(self.progress),
         }
         blobs = {f"games-{i}.bin": blob for i, blob in enumerate(self.parked) if blob is not None}
-        save_checkpoint(self.directory / "checkpoints", Checkpoint(self.cycle, state, self.trainer.tensors(), blobs))
+        save_checkpoint(self.directory / "checkpoints", Checkpoint(self.cycle, state, self.learner.tensors(), blobs))
         for path in list_checkpoints(self.directory / "checkpoints")[: -self.config.run.keep_checkpoints]:
             shutil.rmtree(path, ignore_errors=True)
-        if self._is_milestone():
-            self._keep_net()
+        self._write_nets()
 
-    def _keep_net(self) -> None:
-        nets = self.directory / "nets"
-        shutil.copyfile(nets / "current.onnx", nets / f"c{self.cycle:06d}.onnx")
+    def _write_nets(self) -> None:
+        write_weights(self.weights, self.directory / "nets" / "current.safetensors")
+        if self._is_milestone():
+            self._export(f"c{self.cycle:06d}")
+
+    def _export(self, name: str) -> None:
+        export_onnx(load_weights(self.weights, self.game), self.directory / "nets" / f"{name}.onnx", self.game)
 
     def _is_milestone(self) -> bool:
         """The untrained network, the first, the last, and others evenly spread over the square root of progress.
@@ -321,8 +334,8 @@ class Run:
             "new_games": len(games),
             "new_rows": new_rows,
             "window": sum(len(window) for window in self.windows),
-            "steps": self.trainer.steps,
-            "learning_rate": self.trainer.learning_rate(self.progress),
+            "steps": self.learner.steps,
+            "learning_rate": self.learner.learning_rate(self.progress),
             "simulations_per_s": counters["simulations"] / play_seconds,
             "evaluations_per_s": counters["rows"] / play_seconds,
             "positions_per_s": new_rows / play_seconds,
