@@ -59,9 +59,9 @@ Selection selection_by_name(std::string_view name) {
   throw InvalidInput("selection is '" + std::string(name) + "'; allowed are puct, improved_policy, uct");
 }
 
-NativeEvaluator native_evaluator_by_name(std::string_view name) {
-  if (name == "uniform") return NativeEvaluator::uniform;
-  if (name == "rollout") return NativeEvaluator::rollout;
+BuiltInEvaluator built_in_evaluator_by_name(std::string_view name) {
+  if (name == "uniform") return BuiltInEvaluator::uniform;
+  if (name == "rollout") return BuiltInEvaluator::rollout;
   throw InvalidInput("evaluator is '" + std::string(name) + "'; allowed are uniform, rollout");
 }
 
@@ -154,18 +154,19 @@ void bind_search(nb::module_& module) {
   nb::class_<PoolConfig>(module, "PoolConfig", "Size and threads of a pool; cpp/mcts/pool.h explains each.")
       .def(
           "__init__",
-          [](PoolConfig* self, int slots, int threads, int leaves_per_tree, int halves, std::int64_t cache_positions,
-             bool random_symmetry, std::uint64_t seed) {
-            const PoolConfig config{slots, threads, leaves_per_tree, halves, cache_positions, random_symmetry, seed};
+          [](PoolConfig* self, int slots, int threads, int leaves_per_tree, int batches_in_flight,
+             std::int64_t cache_positions, bool random_symmetry, std::uint64_t seed) {
+            const PoolConfig config{slots,           threads, leaves_per_tree, batches_in_flight, cache_positions,
+                                    random_symmetry, seed};
             config.validate();
             new (self) PoolConfig(config);
           },
-          "slots"_a = 1, "threads"_a = 1, "leaves_per_tree"_a = 1, "halves"_a = 1, "cache_positions"_a = 1 << 16,
-          "random_symmetry"_a = true, "seed"_a = 0)
+          "slots"_a = 1, "threads"_a = 1, "leaves_per_tree"_a = 1, "batches_in_flight"_a = 1,
+          "cache_positions"_a = 1 << 16, "random_symmetry"_a = true, "seed"_a = 0)
       .def_ro("slots", &PoolConfig::slots)
       .def_ro("threads", &PoolConfig::threads)
       .def_ro("leaves_per_tree", &PoolConfig::leaves_per_tree)
-      .def_ro("halves", &PoolConfig::halves)
+      .def_ro("batches_in_flight", &PoolConfig::batches_in_flight)
       .def_ro("cache_positions", &PoolConfig::cache_positions)
       .def_ro("random_symmetry", &PoolConfig::random_symmetry)
       .def_ro("seed", &PoolConfig::seed);
@@ -236,7 +237,7 @@ void bind_search(nb::module_& module) {
       .def(
           "run_natively",
           [](AnyPool& pool, std::string_view evaluator, double slice_ms) {
-            const NativeEvaluator native = native_evaluator_by_name(evaluator);
+            const BuiltInEvaluator native = built_in_evaluator_by_name(evaluator);
             nb::gil_scoped_release release;
             return pool.run_natively(native, slice_ms);
           },

@@ -1,4 +1,4 @@
-"""The same search gives the same tree: as recorded, and for any number of threads, halves and slots."""
+"""The same search gives the same tree: as recorded, and for any number of threads, batches in flight and slots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_signature_is_the_recorded_one() -> None:
 
 @pytest.mark.parametrize("algorithm", golden_trees.ALGORITHMS)
 @pytest.mark.parametrize("name", ["connect4", "liuzhou"])
-def test_threads_halves_and_slots_make_no_difference(name: str, algorithm: str) -> None:
+def test_threads_batches_and_slots_make_no_difference(name: str, algorithm: str) -> None:
     game = load_game(name)
     states = golden_trees.positions(game, 7)
     expected = [
@@ -35,18 +35,18 @@ def test_threads_halves_and_slots_make_no_difference(name: str, algorithm: str) 
     natively = golden_trees.ALGORITHMS[algorithm][0] != "hash"
     for slots in (1, 2, 3, 7):
         for threads in (1, 2):
-            for halves in (1,) if natively or slots == 1 else (1, 2):
+            for batches in (1,) if natively or slots == 1 else (1, 2):
                 for cache_positions in (0, 1 << 12):
                     config = PoolConfig(
                         slots=slots,
                         threads=threads,
-                        halves=halves,
+                        batches_in_flight=batches,
                         cache_positions=cache_positions,
                         seed=golden_trees.SEED,
                     )
                     results = golden_trees.search_all(game, states, algorithm, config)
                     found = [golden_trees.describe(s, r) for s, r in zip(states, results, strict=True)]
-                    assert found == expected, (slots, threads, halves, cache_positions)
+                    assert found == expected, (slots, threads, batches, cache_positions)
 
 
 def test_another_seed_gives_another_tree_where_chance_has_a_part() -> None:

@@ -116,7 +116,7 @@ def resident_bytes() -> int:
 def test_memory_stays_flat_over_ten_thousand_moves() -> None:
     game = load_game("connect4")
     params = SelfPlayParams(SearchParams(simulations=60, noise_epsilon=0.25), adjudicate=False)
-    selfplay = new_selfplay(game, PoolConfig(slots=32, threads=2, halves=2, cache_positions=1 << 13), params)
+    selfplay = new_selfplay(game, PoolConfig(slots=32, threads=2, batches_in_flight=2, cache_positions=1 << 13), params)
     evaluator = HashEvaluator(game)
     moves, resident = 0, dict[int, int]()
     while moves < 10_000:
@@ -223,16 +223,16 @@ def search_result(search: PositionSearch, game: Game, states: list[State]) -> li
     return [result.visits.tolist() for result in search_states(search, states, HashEvaluator(game))]
 
 
-@pytest.mark.parametrize("halves", [1, 2])
+@pytest.mark.parametrize("batches", [1, 2])
 @pytest.mark.parametrize("problem", BROKEN)
-def test_bad_outputs_are_refused_and_the_search_stays_usable(problem: str, halves: int) -> None:
+def test_bad_outputs_are_refused_and_the_search_stays_usable(problem: str, batches: int) -> None:
     game = load_game("connect4")
-    states = [game.new_initial_state() for _ in range(4 * halves)]
+    states = [game.new_initial_state() for _ in range(4 * batches)]
     for number, state in enumerate(states):
         for action in (number % 7, number * 3 % 7):  # all different, so that each is a row of its own
             state.apply_action(action)
     change, words = BROKEN[problem]
-    config = PoolConfig(slots=len(states), halves=halves, cache_positions=0)
+    config = PoolConfig(slots=len(states), batches_in_flight=batches, cache_positions=0)
     search = make_search(game, SearchParams(simulations=20), config)
     with pytest.raises(InvalidInputError, match=words):
         search_states(search, states, BrokenEvaluator(game, change))
@@ -327,13 +327,13 @@ def test_bad_parameters_set_later_are_refused_too() -> None:
 
 
 def test_bad_pools() -> None:
-    with pytest.raises(InvalidInputError, match=r"slots is 0.*threads is -1.*halves is 3"):
-        PoolConfig(slots=0, threads=-1, halves=3)
-    with pytest.raises(InvalidInputError, match="two halves need at least 2 slots"):
-        PoolConfig(halves=2)
+    with pytest.raises(InvalidInputError, match=r"slots is 0.*threads is -1.*batches_in_flight is 3"):
+        PoolConfig(slots=0, threads=-1, batches_in_flight=3)
+    with pytest.raises(InvalidInputError, match="two batches in flight need at least 2 slots"):
+        PoolConfig(batches_in_flight=2)
     game = load_game("connect4")
-    search = make_search(game, SearchParams(simulations=10), PoolConfig(slots=2, halves=2))
-    with pytest.raises(InvalidInputError, match="needs halves = 1"):
+    search = make_search(game, SearchParams(simulations=10), PoolConfig(slots=2, batches_in_flight=2))
+    with pytest.raises(InvalidInputError, match="needs batches_in_flight = 1"):
         search.run_natively("rollout")
     with pytest.raises(InvalidInputError, match="evaluator is 'oracle'; allowed are uniform, rollout"):
         search.run_natively("oracle")
@@ -343,7 +343,7 @@ def test_bad_pools() -> None:
 
 def test_self_play_goes_on_after_an_evaluator_failed() -> None:
     game = load_game("connect4")
-    selfplay = new_selfplay(game, PoolConfig(slots=4, halves=2), SelfPlayParams(SearchParams(simulations=8)))
+    selfplay = new_selfplay(game, PoolConfig(slots=4, batches_in_flight=2), SelfPlayParams(SearchParams(simulations=8)))
     for problem in ("NaN policy", "negative wdl"):
         with pytest.raises(InvalidInputError):
             drain(selfplay, BrokenEvaluator(game, BROKEN[problem][0]))

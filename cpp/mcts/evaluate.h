@@ -53,14 +53,14 @@ Outcome random_playout(G position, Rng& rng) {
   return position.outcome();
 }
 
-enum class NativeEvaluator : std::uint8_t { uniform, rollout };
+enum class BuiltInEvaluator : std::uint8_t { uniform, rollout };
 
 // `uniform`: equal priors, a draw. `rollout`: equal priors in random order (no action is favoured by its number), the
 // outcome of one random playout.
 template <Game G>
-Evaluation evaluate_natively(NativeEvaluator evaluator, const G& position, Rng& rng, ScoredActions<G>& scored) {
+Evaluation evaluate_natively(BuiltInEvaluator evaluator, const G& position, Rng& rng, ScoredActions<G>& scored) {
   score_uniformly(position, scored);
-  if (evaluator == NativeEvaluator::uniform) return {0.0f, 1.0f, 0.0f, {scored.begin(), scored.end()}};
+  if (evaluator == BuiltInEvaluator::uniform) return {0.0f, 1.0f, 0.0f, {scored.begin(), scored.end()}};
   for (int i = scored.size() - 1; i > 0; --i)
     std::swap(scored[i], scored[static_cast<int>(rng.below(static_cast<std::uint32_t>(i + 1)))]);
   const Outcome outcome = random_playout(position, rng);

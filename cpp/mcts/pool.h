@@ -32,9 +32,9 @@ struct PoolConfig {
   int threads = 1;  // threads that search
   int leaves_per_tree =
       1;  // evaluations under way in one tree; more than 1 needs virtual loss and searches a little differently
-  // 2: the slots form two halves; while the batch of one is being evaluated, the other is searched by a thread in the
-  // background.
-  int halves = 1;
+  // 1, or 2: the slots form two groups. While the batch of one group is evaluated, a background thread searches the
+  // other group.
+  int batches_in_flight = 1;
   std::int64_t cache_positions = 1 << 16;  // evaluations remembered; 0: none
   bool random_symmetry = true;             // evaluate each position in one of its symmetries, drawn from hash and seed
   std::uint64_t seed = 0;
@@ -48,8 +48,9 @@ struct PoolConfig {
     demand(threads >= 1 && threads <= 1024, "threads is " + std::to_string(threads) + ", not between 1 and 1024");
     demand(leaves_per_tree >= 1 && leaves_per_tree <= 1024,
            "leaves_per_tree is " + std::to_string(leaves_per_tree) + ", not between 1 and 1024");
-    demand(halves == 1 || halves == 2, "halves is " + std::to_string(halves) + ", not 1 or 2");
-    demand(halves == 1 || slots >= 2, "two halves need at least 2 slots");
+    demand(batches_in_flight == 1 || batches_in_flight == 2,
+           "batches_in_flight is " + std::to_string(batches_in_flight) + ", not 1 or 2");
+    demand(batches_in_flight == 1 || slots >= 2, "two batches in flight need at least 2 slots");
     demand(cache_positions >= 0 && cache_positions <= (std::int64_t{1} << 32),
            "cache_positions is " + std::to_string(cache_positions) + ", not between 0 and 2^32");
     if (!problems.empty()) throw InvalidInput("pool: " + problems);
@@ -104,17 +105,18 @@ class Pool {
         cache_(config.cache_positions, std::min(G::max_legal, num_actions_)),
         workers_(config.threads),
         slots_(static_cast<std::size_t>(config.slots)),
-        halves_(static_cast<std::size_t>(config.halves)) {
+        groups_(static_cast<std::size_t>(config.batches_in_flight)) {
     for (int i = 0; i < config.slots; ++i)
       slot(i).search.reseed(hash_combine(mix64(config.seed), static_cast<std::uint64_t>(i)));
-    for (int h = 0; h < config.halves; ++h) {
-      half(h).first = config.slots * h / config.halves;
-      half(h).last = config.slots * (h + 1) / config.halves;
-      const auto capacity = static_cast<std::size_t>((half(h).last - half(h).first) * config.leaves_per_tree);
-      half(h).planes.resize(capacity * row_floats_);
-      half(h).rows.reserve(capacity);
+    for (int h = 0; h < config.batches_in_flight; ++h) {
+      group(h).first = config.slots * h / config.batches_in_flight;
+      group(h).last = config.slots * (h + 1) / config.batches_in_flight;
+      const auto capacity = static_cast<std::size_t>((group(h).last - group(h).first) * config.leaves_per_tree);
+      group(h).planes.resize(capacity * row_floats_);
+      group(h).rows.reserve(capacity);
     }
-    if (config.halves == 2) background_ = std::jthread([this](std::stop_token stop) { process_in_background(stop); });
+    if (config.batches_in_flight == 2)
+      background_ = std::jthread([this](std::stop_token stop) { process_in_background(stop); });
   }
   ~Pool() {
     if (background_.joinable()) background_.request_stop();
@@ -130,7 +132,7 @@ class Pool {
   void wake(int i) { slot(i).thinking = true; }
   void start() {
     turn_ = 0;
-    for (int h = 0; h < config_.halves; ++h) hand_over(h);
+    for (int h = 0; h < config_.batches_in_flight; ++h) hand_over(h);
   }
 
   // A token by which searches end with what they have. For drivers that let a slot rest when its search is done.
@@ -143,8 +145,8 @@ class Pool {
   // every slot rests; or, where slots never rest, the cache has answered everything for a while.
   Batch collect() {
     if (collected_) throw InvalidInput("collect: the last batch has not been submitted yet");
-    for (int tried = 0; tried < config_.halves; ++tried, turn_ = (turn_ + 1) % config_.halves) {
-      Half& h = half(turn_);
+    for (int tried = 0; tried < config_.batches_in_flight; ++tried, turn_ = (turn_ + 1) % config_.batches_in_flight) {
+      SlotGroup& h = group(turn_);
       make_ready(h);
       counters_ += h.counters;
       h.counters = {};
@@ -164,7 +166,7 @@ class Pool {
 
   // Rows of the batch that has been collected and not submitted.
   int rows_out() const {
-    return collected_ ? static_cast<int>(halves_[static_cast<std::size_t>(turn_)].rows.size()) : 0;
+    return collected_ ? static_cast<int>(groups_[static_cast<std::size_t>(turn_)].rows.size()) : 0;
   }
 
   // Policy logits [rows][num_actions] and WDL probabilities [rows][3] of the mover, for the batch collected last.
@@ -172,18 +174,18 @@ class Pool {
   // probabilities that sum to about 1.
   void submit(const float* policy, const float* wdl) {
     if (!collected_) throw InvalidInput("submit: no batch has been collected");
-    Half& h = half(turn_);
+    SlotGroup& h = group(turn_);
     check_outputs(policy, wdl, static_cast<int>(h.rows.size()));
     h.policy.assign(policy, policy + h.rows.size() * static_cast<std::size_t>(num_actions_));
     h.wdl.assign(wdl, wdl + h.rows.size() * 3);
     collected_ = false;
     hand_over(turn_);
-    turn_ = (turn_ + 1) % config_.halves;
+    turn_ = (turn_ + 1) % config_.batches_in_flight;
   }
 
   // Returns when no thread of the pool is at work, so that searches may be looked at.
   void wait_for_background() {
-    if (config_.halves == 1) return;
+    if (config_.batches_in_flight == 1) return;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return queue_.empty(); });
   }
@@ -201,7 +203,7 @@ class Pool {
       counters_.search += s.search.counters();
       ++counters_.searches;
     }
-    for (Half& h : halves_) {
+    for (SlotGroup& h : groups_) {
       h.rows.clear();
       h.policy.clear();
     }
@@ -209,9 +211,10 @@ class Pool {
   }
 
   // Searches until every slot rests, with an evaluator in C++, no batches and no cache. With `slice_ms` > 0 it returns
-  // after about so long, to be called again. Returns whether every slot rests. Needs halves = 1.
-  bool run_natively(NativeEvaluator evaluator, double slice_ms) {
-    if (config_.halves != 1 || collected_) throw InvalidInput("run_natively: needs halves = 1 and no collected batch");
+  // after about so long, to be called again. Returns whether every slot rests. Needs batches_in_flight = 1.
+  bool run_natively(BuiltInEvaluator evaluator, double slice_ms) {
+    if (config_.batches_in_flight != 1 || collected_)
+      throw InvalidInput("run_natively: needs batches_in_flight = 1 and no batch under way");
     const auto start = std::chrono::steady_clock::now();
     const auto slice_is_over = [&] {
       const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
@@ -243,9 +246,9 @@ class Pool {
         }
       }
     });
-    gather_counters(half(0));
-    counters_ += half(0).counters;
-    half(0).counters = {};
+    gather_counters(group(0));
+    counters_ += group(0).counters;
+    group(0).counters = {};
     driver_.batch_ready(0, config_.slots);
     return all_rest;
   }
@@ -260,7 +263,7 @@ class Pool {
   PoolCounters counters() {
     wait_for_background();
     PoolCounters total = counters_;
-    for (const Half& h : halves_) total += h.counters;
+    for (const SlotGroup& h : groups_) total += h.counters;
     for (const Slot& s : slots_) {
       total += s.counters;
       if (s.thinking) total.search += s.search.counters();
@@ -286,17 +289,17 @@ class Pool {
     ScoredActions<G> scored;
     Evaluation evaluation;
   };
-  struct Half {
+  struct SlotGroup {
     int first = 0, last = 0;  // slots
     std::vector<Row> rows;
     std::vector<float> planes, policy, wdl;
     std::unordered_map<std::uint64_t, int> row_of_hash;
     PoolCounters counters;  // since it was last collected
-    bool ready = true;      // nothing to process; with two halves guarded by mutex_
+    bool ready = true;      // nothing to process; with two groups guarded by mutex_
   };
 
   Slot& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
-  Half& half(int h) { return halves_[static_cast<std::size_t>(h)]; }
+  SlotGroup& group(int h) { return groups_[static_cast<std::size_t>(h)]; }
   bool cancelled() const { return cancel_ && cancel_->cancelled(); }
   int symmetry_of(std::uint64_t hash) const {
     if (!config_.random_symmetry) return 0;
@@ -327,18 +330,18 @@ class Pool {
   }
 
   void hand_over(int index) {
-    if (config_.halves == 1) {
-      half(0).ready = false;
+    if (config_.batches_in_flight == 1) {
+      group(0).ready = false;
       return;
     }
     const std::lock_guard lock(mutex_);
-    half(index).ready = false;
+    group(index).ready = false;
     queue_.push_back(index);
     changed_.notify_all();
   }
 
-  void make_ready(Half& h) {
-    if (config_.halves == 1) {
+  void make_ready(SlotGroup& h) {
+    if (config_.batches_in_flight == 1) {
       if (!h.ready) process(h);
       h.ready = true;
       return;
@@ -358,20 +361,20 @@ class Pool {
       }
       std::exception_ptr error;
       try {
-        process(half(index));
+        process(group(index));
       } catch (...) {
         error = std::current_exception();
       }
       const std::lock_guard lock(mutex_);
       if (error) background_error_ = error;
       queue_.pop_front();
-      half(index).ready = true;
+      group(index).ready = true;
       changed_.notify_all();
     }
   }
 
   // Brings the results of a batch to its searches, lets them go on, and gathers the next batch.
-  void process(Half& h) {
+  void process(SlotGroup& h) {
     const int num_rows = static_cast<int>(h.rows.size());
     if (!h.policy.empty()) {
       workers_.for_each(num_rows, [&](int r) {
@@ -420,7 +423,7 @@ class Pool {
     });
   }
 
-  bool is_thinking(const Half& h) {
+  bool is_thinking(const SlotGroup& h) {
     for (int i = h.first; i < h.last; ++i)
       if (slot(i).thinking) return true;
     return false;
@@ -464,7 +467,7 @@ class Pool {
     s.thinking = driver_.search_done(i, s.search);
   }
 
-  void gather_counters(Half& h) {
+  void gather_counters(SlotGroup& h) {
     for (int i = h.first; i < h.last; ++i) {
       h.counters += slot(i).counters;
       slot(i).counters = {};
@@ -479,15 +482,15 @@ class Pool {
   EvaluationCache cache_;
   Workers workers_;
   std::vector<Slot> slots_;
-  std::vector<Half> halves_;
+  std::vector<SlotGroup> groups_;
   PoolCounters counters_;
   std::shared_ptr<const CancelToken> cancel_;
   int turn_ = 0;
   bool collected_ = false;
 
-  std::mutex mutex_;  // guards queue_, background_error_, Half::ready
+  std::mutex mutex_;  // guards queue_, background_error_, SlotGroup::ready
   std::condition_variable_any changed_;
-  std::deque<int> queue_;  // halves to process, the one being processed included
+  std::deque<int> queue_;  // groups to process, the one being processed included
   std::exception_ptr background_error_;
   std::jthread background_;  // last: joins before the rest is gone
 };

@@ -42,7 +42,7 @@ class AnyPool {
   virtual void submit(const float* policy, const float* wdl) = 0;
   virtual int rows_out() const = 0;
   virtual void abandon() = 0;
-  virtual bool run_natively(NativeEvaluator evaluator, double slice_ms) = 0;
+  virtual bool run_natively(BuiltInEvaluator evaluator, double slice_ms) = 0;
   virtual void clear_cache() = 0;
   virtual PoolCounters counters() const = 0;
 };

@@ -37,7 +37,7 @@ class PoolImpl : public Interface {
     const auto lock = enter();
     driver_.pool().abandon();
   }
-  bool run_natively(NativeEvaluator evaluator, double slice_ms) override {
+  bool run_natively(BuiltInEvaluator evaluator, double slice_ms) override {
     const auto lock = enter();
     return driver_.pool().run_natively(evaluator, slice_ms);
   }
@@ -142,7 +142,7 @@ class SelfPlayImpl final : public PoolImpl<G, SelfPlay<G>, AnySelfPlay> {
     const auto lock = this->enter();
     this->driver_.restore(this->driver_.park());
   }
-  bool run_natively(NativeEvaluator evaluator, double slice_ms) override {
+  bool run_natively(BuiltInEvaluator evaluator, double slice_ms) override {
     if (slice_ms <= 0) throw InvalidInput("run_natively: self-play never ends by itself; give it a slice of time");
     return PoolImpl<G, SelfPlay<G>, AnySelfPlay>::run_natively(evaluator, slice_ms);
   }

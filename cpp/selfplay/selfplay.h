@@ -116,7 +116,7 @@ class SelfPlay final : public Pool<G>::Driver {
     writer.put(state_version);
     writer.put(static_cast<std::uint32_t>(games_.size()));
     for (std::size_t i = 0; i < games_.size(); ++i) {
-      const GameInPlay& g = games_[i];
+      const SelfPlayGame& g = games_[i];
       writer.put(g.rng_at_search);
       writer.put_vector(g.actions);
       writer.put(g.opening_plies);
@@ -143,7 +143,7 @@ class SelfPlay final : public Pool<G>::Driver {
   // Takes up the games that `park` wrote down. Throws InvalidInput, and nothing has changed, if the bytes are not of
   // this game and number of slots.
   void restore(std::span<const std::uint8_t> bytes) {
-    std::vector<GameInPlay> games;
+    std::vector<SelfPlayGame> games;
     std::vector<G> positions;
     try {
       ByteReader reader(bytes);
@@ -173,7 +173,7 @@ class SelfPlay final : public Pool<G>::Driver {
   std::vector<FinishedGame> take_games() { return std::exchange(finished_, {}); }
 
   bool search_done(int slot, Search<G>& search) override {
-    GameInPlay& g = game(slot);
+    SelfPlayGame& g = game(slot);
     const int player = search.root_position().to_move();
     if (g.full || params_.record_fast) record(g, search);
 
@@ -201,7 +201,7 @@ class SelfPlay final : public Pool<G>::Driver {
 
   void batch_ready(int first, int last) override {
     for (int slot = first; slot < last; ++slot) {
-      GameInPlay& g = game(slot);
+      SelfPlayGame& g = game(slot);
       rows_.insert(rows_.end(), g.finished_rows.begin(), g.finished_rows.end());
       g.finished_rows.clear();
       for (FinishedGame& finished : g.finished_games) finished_.push_back(std::move(finished));
@@ -223,7 +223,7 @@ class SelfPlay final : public Pool<G>::Driver {
     Outcome outcome;
     int last_ply;  // of the game, played out from there
   };
-  struct GameInPlay {
+  struct SelfPlayGame {
     Rng rng_at_search{0};  // the search's generator as it was before the search under way
     std::vector<Action> actions;
     int opening_plies = 0;
@@ -239,8 +239,8 @@ class SelfPlay final : public Pool<G>::Driver {
   static constexpr std::uint32_t state_version = 2;
 
   // Replays the actions, so that bytes that are not a game of ours end in an error.
-  void read_game(ByteReader& reader, std::vector<GameInPlay>& games, std::vector<G>& positions) const {
-    GameInPlay g;
+  void read_game(ByteReader& reader, std::vector<SelfPlayGame>& games, std::vector<G>& positions) const {
+    SelfPlayGame g;
     g.rng_at_search = reader.get<Rng>();
     g.actions = reader.get_vector<Action>();
     g.opening_plies = reader.get<int>();
@@ -285,9 +285,9 @@ class SelfPlay final : public Pool<G>::Driver {
     positions.push_back(position);
   }
 
-  GameInPlay& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
+  SelfPlayGame& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
 
-  void begin_game(GameInPlay& g, Search<G>& search) {
+  void begin_game(SelfPlayGame& g, Search<G>& search) {
     Rng& rng = search.rng();
     g.play_on = rng.uniform() < params_.play_on_share;
     g.hopeless[0] = g.hopeless[1] = 0;
@@ -312,7 +312,7 @@ class SelfPlay final : public Pool<G>::Driver {
   }
 
   // Searches the position at the root, unless it can be proven: then the game is played out first.
-  void begin_search(GameInPlay& g, Search<G>& search) {
+  void begin_search(SelfPlayGame& g, Search<G>& search) {
     if (play_proven(g, search)) {
       const Outcome outcome = search.root_position().outcome();
       if (outcome != Outcome::ongoing) {
@@ -327,7 +327,7 @@ class SelfPlay final : public Pool<G>::Driver {
 
   // Plays on as long as positions can be proven; true if anything was played. The first position of a game is always
   // searched: a game teaches something that was not known, and `collect` comes to an end.
-  bool play_proven(GameInPlay& g, Search<G>& search) {
+  bool play_proven(SelfPlayGame& g, Search<G>& search) {
     if (static_cast<int>(g.actions.size()) == g.opening_plies) return false;
     G position = search.root_position();
     bool played = false;
@@ -361,7 +361,7 @@ class SelfPlay final : public Pool<G>::Driver {
     return params_.final_temperature + (params_.temperature - params_.final_temperature) * fallen;
   }
 
-  void record(GameInPlay& g, const Search<G>& search) {
+  void record(SelfPlayGame& g, const Search<G>& search) {
     Searched row{search.root_position(),
                  std::vector<float>(static_cast<std::size_t>(initial_.num_actions())),
                  {},
@@ -374,7 +374,7 @@ class SelfPlay final : public Pool<G>::Driver {
   }
 
   // Writes the rows of a game and begins the next. Returns true: the slot goes on.
-  bool end_game(GameInPlay& g, Search<G>& search, Outcome outcome, GameEnd end) {
+  bool end_game(SelfPlayGame& g, Search<G>& search, Outcome outcome, GameEnd end) {
     float soft = 0;  // for player 0, of a draw: it comes about by a limit, and where it is proven the limit is near
     if constexpr (HasLimitValue<G>)
       if (outcome == Outcome::draw && end != GameEnd::resigned)
@@ -408,7 +408,7 @@ class SelfPlay final : public Pool<G>::Driver {
   PreparedParams full_, fast_;
   G initial_;
   RecordLayout layout_;
-  std::vector<GameInPlay> games_;
+  std::vector<SelfPlayGame> games_;
   Provers<G> provers_;
   std::vector<std::uint8_t> rows_;
   std::vector<FinishedGame> finished_;

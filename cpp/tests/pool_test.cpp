@@ -1,5 +1,5 @@
-// Many searches at once: the same results for any number of threads, halves and slots; errors, cancellation and
-// abandoned batches leave the pool usable. Clean under ThreadSanitizer.
+// Many searches at once: the same results for any number of threads, batches in flight and slots; errors, cancellation
+// and abandoned batches leave the pool usable. Clean under ThreadSanitizer.
 #include "mcts/pool.h"
 
 #include <algorithm>
@@ -60,9 +60,10 @@ void results_depend_on_position_and_seed_only() {
     const auto expected = search_all(positions, config, params);
     for (const int slots : {2, 5, 24})
       for (const int threads : {1, 2, 3})
-        for (const int halves : {1, 2})
+        for (const int batches : {1, 2})
           for (const std::int64_t cache : {0, 16, 1 << 14}) {
-            config = {.slots = slots, .threads = threads, .halves = halves, .cache_positions = cache, .seed = 7};
+            config = {
+                .slots = slots, .threads = threads, .batches_in_flight = batches, .cache_positions = cache, .seed = 7};
             CHECK(search_all(positions, config, params) == expected, std::to_string(slots) + " slots");
           }
     config.seed = 8;
@@ -76,7 +77,7 @@ void several_leaves_per_tree_add_up() {
   params.simulations = 100;
   params.solver = false;
   for (const int leaves : {2, 8, 64}) {
-    const PoolConfig config{.slots = 8, .threads = 2, .leaves_per_tree = leaves, .halves = 2};
+    const PoolConfig config{.slots = 8, .threads = 2, .leaves_per_tree = leaves, .batches_in_flight = 2};
     PositionSearch<Connect4> search(config, params, Connect4{});
     search.begin(positions, false);
     drain(search.pool());
@@ -94,12 +95,12 @@ void no_evaluation_is_wasted() {
   const auto positions = some_positions(16);
   SearchParams params;
   params.simulations = 200;
-  for (const int halves : {1, 2}) {
+  for (const int batches : {1, 2}) {
     // Without symmetries: in them, two positions can look the same.
     const PoolConfig config{.slots = 16,
                             .threads = 2,
                             .leaves_per_tree = 4,
-                            .halves = halves,
+                            .batches_in_flight = batches,
                             .cache_positions = 1 << 16,
                             .random_symmetry = false};
     PositionSearch<Connect4> search(config, params, Connect4{});
@@ -111,8 +112,8 @@ void no_evaluation_is_wasted() {
     const PoolCounters counters = search.pool().counters();
     CHECK(counters.search.evaluated == counters.rows + counters.cache_hits + counters.duplicates, "");
     CHECK(static_cast<std::int64_t>(network.seen.size()) + network.repeated == counters.rows, "");
-    // The other half may ask for what this one is having evaluated; nothing else is asked twice.
-    CHECK(network.repeated == 0 || halves == 2, std::to_string(network.repeated));
+    // The other group may ask for what this one is having evaluated; nothing else is asked twice.
+    CHECK(network.repeated == 0 || batches == 2, std::to_string(network.repeated));
     CHECK(network.repeated < counters.rows / 100, std::to_string(network.repeated));
     CHECK(counters.cache_hits > counters.rows, "the second and third round cost nothing");
     CHECK(counters.searches == 48 && counters.search.simulations <= 48 * 200, "");
@@ -123,7 +124,7 @@ void cleared_caches_ask_again() {
   const auto positions = some_positions(4);
   SearchParams params;
   params.simulations = 50;
-  PositionSearch<Connect4> search({.slots = 4, .halves = 2}, params, Connect4{});
+  PositionSearch<Connect4> search({.slots = 4, .batches_in_flight = 2}, params, Connect4{});
   HashNetwork<Connect4> network(search.pool());
   search.begin(positions, false);
   drain(search.pool(), network);
@@ -148,8 +149,8 @@ void bad_outputs_leave_the_batch_to_be_submitted() {
   const auto positions = some_positions(6);
   SearchParams params;
   params.simulations = 30;
-  for (const int halves : {1, 2}) {
-    const PoolConfig config{.slots = 6, .halves = halves};
+  for (const int batches : {1, 2}) {
+    const PoolConfig config{.slots = 6, .batches_in_flight = batches};
     const auto expected = search_all(positions, config, params);
     PositionSearch<Connect4> search(config, params, Connect4{});
     Pool<Connect4>& pool = search.pool();
@@ -205,8 +206,9 @@ void given_up_searches_leave_the_pool_usable() {
   const auto positions = some_positions(10);
   SearchParams params;
   params.simulations = 40;
-  for (const int halves : {1, 2}) {
-    const PoolConfig config{.slots = 10, .threads = 2, .leaves_per_tree = 1, .halves = halves, .cache_positions = 0};
+  for (const int batches : {1, 2}) {
+    const PoolConfig config{
+        .slots = 10, .threads = 2, .leaves_per_tree = 1, .batches_in_flight = batches, .cache_positions = 0};
     const auto expected = search_all(positions, config, params);
     PositionSearch<Connect4> search(config, params, Connect4{});
     Pool<Connect4>& pool = search.pool();
@@ -283,7 +285,7 @@ void native_searches_stop_within_sixteen_steps_of_a_cancel() {
       CountingGame::applied = 0;
       CountingGame::token = token.get();
       CountingGame::cancel_at = cancel_at;
-      CHECK(search.pool().run_natively(NativeEvaluator::rollout, 0), "every slot rests");
+      CHECK(search.pool().run_natively(BuiltInEvaluator::rollout, 0), "every slot rests");
       const int after = CountingGame::applied - cancel_at;
       CHECK(after >= 0 && after <= 17 * applied_a_step, std::to_string(after) + " actions after the cancel");
       check_cancelled(search.search(0));
@@ -291,14 +293,15 @@ void native_searches_stop_within_sixteen_steps_of_a_cancel() {
   }
 }
 
-// A batch that was prepared before the cancel is still handed out; with two halves each may have one.
+// A batch that was prepared before the cancel is still handed out; two of them may be in flight.
 void batched_searches_stop_with_the_batches_under_way() {
   const CountingGame long_game = CountingGame::initial({1, 60, 0, 4}), one_ply = CountingGame::initial({1, 1, 0, 3});
   CountingGame::cancel_at = 0;
-  for (const int halves : {1, 2}) {
+  for (const int batches_in_flight : {1, 2}) {
     for (const bool before_submit : {false, true}) {
-      PositionSearch<CountingGame> search({.slots = 2, .leaves_per_tree = 4, .halves = halves, .cache_positions = 0},
-                                          endless_search(), long_game);
+      PositionSearch<CountingGame> search(
+          {.slots = 2, .leaves_per_tree = 4, .batches_in_flight = batches_in_flight, .cache_positions = 0},
+          endless_search(), long_game);
       Pool<CountingGame>& pool = search.pool();
       HashNetwork<CountingGame> network(pool);
       const auto token = std::make_shared<CancelToken>();
@@ -316,7 +319,7 @@ void batched_searches_stop_with_the_batches_under_way() {
         const Outputs outputs = network.evaluate(batch);
         pool.submit(outputs.policy.data(), outputs.wdl.data());
       }
-      CHECK(after <= halves, std::to_string(after) + " batches after the cancel");
+      CHECK(after <= batches_in_flight, std::to_string(after) + " batches after the cancel");
       check_cancelled(search.search(0));
       check_cancelled(search.search(1));
     }
@@ -350,7 +353,7 @@ void another_thread_can_cancel() {
       token->cancel();
     });
     if (natively)
-      search.pool().run_natively(NativeEvaluator::rollout, 0);
+      search.pool().run_natively(BuiltInEvaluator::rollout, 0);
     else
       drain(search.pool());
     other.join();
@@ -367,7 +370,7 @@ void slices_of_time_change_nothing() {
   for (const double slice : {0.0, 1.0}) {
     PositionSearch<Connect4> search({.slots = 5, .threads = 2}, params, Connect4{});
     search.begin(positions, false);
-    while (!search.pool().run_natively(NativeEvaluator::rollout, slice))
+    while (!search.pool().run_natively(BuiltInEvaluator::rollout, slice))
       for (int slot = 0; slot < 5; ++slot) search.search(slot).statistics();
     for (int slot = 0; slot < 5; ++slot) {
       const std::string result = describe(search.search(slot));
@@ -399,7 +402,7 @@ void memory_limits_end_a_search() {
   drain(search.pool());
   check();
   search.begin(positions, false);
-  search.pool().run_natively(NativeEvaluator::uniform, 0);
+  search.pool().run_natively(BuiltInEvaluator::uniform, 0);
   check();
 }
 
@@ -437,20 +440,21 @@ void pools_can_go_while_they_work() {
   SearchParams params;
   params.simulations = 100;
   for (int round = 0; round < 20; ++round) {
-    PositionSearch<Connect4> search({.slots = 8, .threads = 2, .halves = 2}, params, Connect4{});
+    PositionSearch<Connect4> search({.slots = 8, .threads = 2, .batches_in_flight = 2}, params, Connect4{});
     search.begin(some_positions(8), false);
     if (round % 2 == 0) search.pool().collect();
     SelfPlayParams selfplay;
     selfplay.full.simulations = 20;
-    SelfPlay<Connect4> games({.slots = 8, .threads = 2, .halves = 2}, selfplay, Connect4{});
+    SelfPlay<Connect4> games({.slots = 8, .threads = 2, .batches_in_flight = 2}, selfplay, Connect4{});
     if (round % 3 == 0) games.pool().collect();
   }
 }
 
 void impossible_configurations_are_refused() {
-  const PoolConfig config{.slots = 0, .threads = 0, .leaves_per_tree = 0, .halves = 3, .cache_positions = -1};
+  const PoolConfig config{
+      .slots = 0, .threads = 0, .leaves_per_tree = 0, .batches_in_flight = 3, .cache_positions = -1};
   const std::string message = message_of([&] { config.validate(); });
-  for (const char* name : {"slots", "threads", "leaves_per_tree", "halves", "cache_positions"})
+  for (const char* name : {"slots", "threads", "leaves_per_tree", "batches_in_flight", "cache_positions"})
     CHECK(message.find(name) != std::string::npos, message);
   SearchParams params;
   PositionSearch<Connect4> search({.slots = 2}, params, Connect4{});

@@ -1,5 +1,5 @@
-// Self-play: the same games for any number of threads and halves, rows that say what happened, games that can be
-// parked.
+// Self-play: the same games for any number of threads and batches in flight, rows that say what happened, games that
+// can be parked.
 #include "selfplay/selfplay.h"
 
 #include <map>
@@ -61,14 +61,14 @@ std::string describe(const FinishedGame& game) {
   return text + std::to_string(static_cast<int>(game.outcome)) + " " + std::to_string(static_cast<int>(game.end));
 }
 
-void games_do_not_depend_on_threads_and_halves() {
+void games_do_not_depend_on_threads_and_batches_in_flight() {
   SelfPlay<Connect4> longer({.slots = 6, .seed = 3}, proving_params(), Connect4{});
   std::map<std::string, int> expected;
   for (const FinishedGame& game : play_games(longer, 90)) ++expected[describe(game)];
   for (const int threads : {1, 2})
-    for (const int halves : {1, 2}) {
-      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .halves = halves, .seed = 3}, proving_params(),
-                                 Connect4{});
+    for (const int batches : {1, 2}) {
+      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .batches_in_flight = batches, .seed = 3},
+                                 proving_params(), Connect4{});
       std::map<std::string, int> found;
       for (const FinishedGame& game : play_games(shorter, 30)) ++found[describe(game)];
       for (const auto& [game, times] : found) CHECK(times <= expected[game], game);
@@ -80,7 +80,7 @@ void games_are_legal_and_end_as_they_say() {
     SelfPlayParams params = small_params();
     params.adjudicate = adjudicate;
     params.play_on_share = 0;
-    SelfPlay<Connect4> selfplay({.slots = 8, .threads = 2, .halves = 2}, params, Connect4{});
+    SelfPlay<Connect4> selfplay({.slots = 8, .threads = 2, .batches_in_flight = 2}, params, Connect4{});
     for (const FinishedGame& game : play_games(selfplay, 100)) {
       Connect4 position;
       for (const Action action : game.actions) {
@@ -251,8 +251,8 @@ void rows_learn_what_is_proven() {
 }
 
 void parked_games_go_on_exactly() {
-  for (const int halves : {1, 2}) {
-    const PoolConfig config{.slots = 5, .threads = 2, .halves = halves, .seed = 9};
+  for (const int batches : {1, 2}) {
+    const PoolConfig config{.slots = 5, .threads = 2, .batches_in_flight = batches, .seed = 9};
     SelfPlay<Connect4> first(config, proving_params(), Connect4{});
     play_batches(first, 37);
     const auto bytes = first.park();
@@ -275,8 +275,9 @@ void parked_games_go_on_exactly() {
 
 // Once the cache knows the whole game, games go on without the network, and the caller still gets to see them.
 void games_that_need_no_network_are_handed_over() {
-  for (const int halves : {1, 2}) {
-    SelfPlay<TicTacToe> selfplay({.slots = 8, .halves = halves, .cache_positions = 1 << 14}, small_params(), {});
+  for (const int batches : {1, 2}) {
+    SelfPlay<TicTacToe> selfplay({.slots = 8, .batches_in_flight = batches, .cache_positions = 1 << 14}, small_params(),
+                                 {});
     HashNetwork<TicTacToe> network(selfplay.pool());
     int without_network = 0;
     for (int i = 0; i < 100'000 && without_network < 4; ++i) {
@@ -295,7 +296,7 @@ void games_that_need_no_network_are_handed_over() {
 }
 
 void damaged_bytes_are_refused_and_change_nothing() {
-  const PoolConfig config{.slots = 3, .threads = 2, .halves = 2, .seed = 1};
+  const PoolConfig config{.slots = 3, .threads = 2, .batches_in_flight = 2, .seed = 1};
   SelfPlay<Connect4> selfplay(config, small_params(), Connect4{});
   play_batches(selfplay, 50);
   const auto bytes = selfplay.park();
@@ -376,14 +377,15 @@ void outcomes_belong_to_the_mover() {
 
 int main() {
   using namespace qizero;
-  return run_tests({{"games do not depend on threads and halves", games_do_not_depend_on_threads_and_halves},
-                    {"games are legal and end as they say", games_are_legal_and_end_as_they_say},
-                    {"rows tell the truth", rows_tell_the_truth},
-                    {"proofs equal plain search", proofs_equal_plain_search},
-                    {"rows learn what is proven", rows_learn_what_is_proven},
-                    {"parked games go on exactly", parked_games_go_on_exactly},
-                    {"games that need no network are handed over", games_that_need_no_network_are_handed_over},
-                    {"damaged bytes are refused and change nothing", damaged_bytes_are_refused_and_change_nothing},
-                    {"resignations are checked by games played on", resignations_are_checked_by_games_played_on},
-                    {"outcomes belong to the mover", outcomes_belong_to_the_mover}});
+  return run_tests(
+      {{"games do not depend on threads and batches in flight", games_do_not_depend_on_threads_and_batches_in_flight},
+       {"games are legal and end as they say", games_are_legal_and_end_as_they_say},
+       {"rows tell the truth", rows_tell_the_truth},
+       {"proofs equal plain search", proofs_equal_plain_search},
+       {"rows learn what is proven", rows_learn_what_is_proven},
+       {"parked games go on exactly", parked_games_go_on_exactly},
+       {"games that need no network are handed over", games_that_need_no_network_are_handed_over},
+       {"damaged bytes are refused and change nothing", damaged_bytes_are_refused_and_change_nothing},
+       {"resignations are checked by games played on", resignations_are_checked_by_games_played_on},
+       {"outcomes belong to the mover", outcomes_belong_to_the_mover}});
 }

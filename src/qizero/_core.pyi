@@ -402,7 +402,7 @@ class PoolConfig:
         slots: int = 1,
         threads: int = 1,
         leaves_per_tree: int = 1,
-        halves: int = 1,
+        batches_in_flight: int = 1,
         cache_positions: int = 65536,
         random_symmetry: bool = True,
         seed: int = 0,
@@ -414,7 +414,7 @@ class PoolConfig:
     @property
     def leaves_per_tree(self) -> int: ...
     @property
-    def halves(self) -> int: ...
+    def batches_in_flight(self) -> int: ...
     @property
     def cache_positions(self) -> int: ...
     @property

@@ -202,7 +202,7 @@ def bench_selfplay(
     weights = net or untrained_weights(game, network)
     evaluator = make_evaluator(weights, game, backend=backend, threads=threads, batch=batch)
     config = PoolConfig(
-        slots=2 * batch, threads=threads, halves=2, cache_positions=(1 << 18) if cache else 0, seed=seed
+        slots=2 * batch, threads=threads, batches_in_flight=2, cache_positions=(1 << 18) if cache else 0, seed=seed
     )
     params = SearchParams(
         simulations=sims,

@@ -92,7 +92,7 @@ def play_cycle(
     Raises ParkedGamesError if they cannot be taken up.
     """
     pool_config = PoolConfig(
-        slots=config.slots, threads=threads, halves=2, cache_positions=config.cache_positions, seed=seed
+        slots=config.slots, threads=threads, batches_in_flight=2, cache_positions=config.cache_positions, seed=seed
     )
     selfplay = new_selfplay(game, pool_config, selfplay_params(config, progress))
     if parked is not None:
