@@ -22,7 +22,7 @@ from qizero.players.driver import (
     PositionSearch,
     SearchParams,
     SearchResult,
-    drain,
+    drive,
     make_search,
     search_states,
 )
@@ -346,11 +346,32 @@ def test_self_play_goes_on_after_an_evaluator_failed() -> None:
     selfplay = new_selfplay(game, PoolConfig(slots=4, batches_in_flight=2), SelfPlayParams(SearchParams(simulations=8)))
     for problem in ("NaN policy", "negative wdl"):
         with pytest.raises(InvalidInputError):
-            drain(selfplay, BrokenEvaluator(game, BROKEN[problem][0]))
+            drive(selfplay, BrokenEvaluator(game, BROKEN[problem][0]))
         evaluator, games = HashEvaluator(game), 0
         while games < 5:
             selfplay.submit(*evaluator.evaluate(selfplay.collect()))
             games += len(selfplay.take_games())
+
+
+def test_the_driver_ends_with_the_searches_and_with_its_stop_condition() -> None:
+    game = load_game("connect4")
+    batches: list[int] = []
+    search = make_search(game, SearchParams(simulations=20), PoolConfig(cache_positions=0))
+    search.begin([game.new_initial_state()])
+    drive(search, HashEvaluator(game), after_batch=lambda: batches.append(1))
+    assert search.result(0).simulations == 20
+    assert len(batches) == search.counters()["batches"]
+
+    selfplay = new_selfplay(game, PoolConfig(slots=4, batches_in_flight=2), SelfPlayParams(SearchParams(simulations=8)))
+    batches.clear()
+    for stop_after in (3, 3, 7):  # what was under way when it stopped goes on
+        drive(
+            selfplay,
+            HashEvaluator(game),
+            should_stop=lambda stop_after=stop_after: len(batches) >= stop_after,  # type: ignore[misc]
+            after_batch=lambda: batches.append(1),
+        )
+        assert len(batches) == selfplay.counters()["batches"] == stop_after
 
 
 # ---- Cancellation ----------------------------------------------------------------------------------------------------

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qizero._core import SelfPlay, SelfPlayParams, new_selfplay
 from qizero.bench.peers import MctxPeer, OpenSpielSearch
 from qizero.games.catalog import Game, InvalidInputError
 from qizero.nets.architecture import NetworkConfig
-from qizero.nets.evaluator import Evaluator, make_evaluator, measure_throughput
+from qizero.nets.evaluator import Evaluator, TimedEvaluator, make_evaluator, measure_throughput
 from qizero.nets.weights import NetworkWeights
-from qizero.players.driver import PoolConfig, SearchParams, make_search
+from qizero.players.driver import PoolConfig, SearchParams, drive, make_search
 
 __all__ = [
     "EvaluatorSpeed",
@@ -239,13 +240,28 @@ def bench_selfplay(
     )
 
 
+class LargestBatch:
+    """Another evaluator that keeps a copy of the largest batch."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.name = inner.name
+        self.planes = np.zeros((0, 0, 0, 0), np.float32)
+        self._inner = inner
+
+    def evaluate(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """See Evaluator."""
+        if len(planes) > len(self.planes):
+            self.planes = planes.copy()
+        return self._inner.evaluate(planes)
+
+
 class SelfPlayMeter:
     """Self-play that measures the time spent in the network and in the search."""
 
     def __init__(self, selfplay: SelfPlay, evaluator: Evaluator) -> None:
         self.seconds = 0.0
         self._selfplay = selfplay
-        self._evaluator = evaluator
+        self._evaluator = TimedEvaluator(evaluator)
         self._evaluator_seconds = 0.0
         self._games = 0
         self._planes = np.zeros((0, 0, 0, 0), np.float32)
@@ -253,14 +269,16 @@ class SelfPlayMeter:
 
     def warm_up(self, seconds: float) -> None:
         """Plays for `seconds` and keeps the largest batch for measuring the network alone."""
+        keeper = LargestBatch(self._evaluator)
         deadline = time.perf_counter() + seconds
-        while time.perf_counter() < deadline or len(self._planes) == 0:
-            planes = self._selfplay.collect()
-            if len(planes) > len(self._planes):
-                self._planes = planes.copy()
-            if len(planes):
-                self._selfplay.submit(*self._evaluator.evaluate(planes))
-            self._take()
+        drive(
+            self._selfplay,
+            keeper,
+            should_stop=lambda: time.perf_counter() >= deadline and len(keeper.planes) > 0,
+            after_batch=self._take,
+        )
+        self._planes = keeper.planes
+        self._games = 0
         self._start = self._selfplay.counters()
 
     def raw_rate(self, seconds: float) -> float:
@@ -274,15 +292,14 @@ class SelfPlayMeter:
 
     def run(self, seconds: float) -> None:
         """Plays for `seconds`."""
-        start = before = time.perf_counter()
-        while before - start < seconds:
-            planes = self._selfplay.collect()
-            before = time.perf_counter()
-            if len(planes):
-                outputs = self._evaluator.evaluate(planes)
-                self._evaluator_seconds += time.perf_counter() - before
-                self._selfplay.submit(*outputs)
-            self._games += self._take()
+        start, before = time.perf_counter(), self._evaluator.seconds
+        drive(
+            self._selfplay,
+            self._evaluator,
+            should_stop=lambda: time.perf_counter() - start >= seconds,
+            after_batch=self._take,
+        )
+        self._evaluator_seconds += self._evaluator.seconds - before
         self.seconds += time.perf_counter() - start
 
     def figures(self, raw_evals_per_s: float) -> dict[str, float]:
@@ -302,9 +319,9 @@ class SelfPlayMeter:
             "evaluator_share": self._evaluator_seconds / self.seconds,
         }
 
-    def _take(self) -> int:
+    def _take(self) -> None:
         self._selfplay.take_rows()
-        return len(self._selfplay.take_games())
+        self._games += len(self._selfplay.take_games())
 
 
 def bottleneck(figures: dict[str, float]) -> str:

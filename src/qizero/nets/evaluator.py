@@ -43,6 +43,7 @@ __all__ = [
     "NetworkEvaluator",
     "OnnxRuntimeEvaluator",
     "OpenVinoEvaluator",
+    "TimedEvaluator",
     "TorchEvaluator",
     "UniformEvaluator",
     "check_evaluation",
@@ -127,6 +128,22 @@ class HashEvaluator:
         wdl = numbers[:, self._num_actions :] + np.float32(2**-10)
         wdl /= (wdl[:, 0] + wdl[:, 1] + wdl[:, 2])[:, None]
         return np.ascontiguousarray(policy), np.ascontiguousarray(wdl)
+
+
+class TimedEvaluator:
+    """Another evaluator that adds up the seconds spent in it."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.name = inner.name
+        self.seconds = 0.0
+        self._inner = inner
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats]:
+        """See Evaluator."""
+        start = time.perf_counter()
+        outputs = self._inner.evaluate(planes)
+        self.seconds += time.perf_counter() - start
+        return outputs
 
 
 class BoardEvaluator:

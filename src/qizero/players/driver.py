@@ -1,4 +1,7 @@
-"""Driving the C++ search: batches go to an evaluator, its outputs go back."""
+"""The driver of `collect` and `submit`: batches of the C++ pool go to an evaluator, its outputs go back.
+
+`drive` is the only loop that does this. Players search positions with it, training and benchmarks play games with it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from qizero._core import (
     PositionSearch,
     SearchParams,
     SearchResult,
+    SelfPlay,
     State,
     new_search,
 )
@@ -21,9 +25,9 @@ from qizero._core import (
 if TYPE_CHECKING:
     from qizero.nets.evaluator import Evaluator
 
-__all__ = ["CancelToken", "PoolConfig", "PositionSearch", "SearchParams", "SearchResult", "search_states"]
+__all__ = ["CancelToken", "PoolConfig", "PositionSearch", "SearchParams", "SearchResult", "drive", "search_states"]
 
-PROGRESS_SECONDS = 0.1  # between two calls of on_progress; a search in C++ comes back so often for it and for Ctrl-C
+PROGRESS_SECONDS = 0.1  # between two calls of on_progress, and the longest time that C++ keeps Ctrl-C waiting
 
 
 def search_states(
@@ -47,7 +51,7 @@ def search_states(
         while not search.run_natively(evaluator, PROGRESS_SECONDS * 1000):
             report()
     else:
-        drain(search, evaluator, cancel, report)
+        drive(search, evaluator, cancel=cancel, after_batch=report)
     return [search.result(slot) for slot in range(len(states))]
 
 
@@ -67,19 +71,35 @@ def now_and_then(function: Callable[[], None], clock: Callable[[], float] = time
 def do_nothing() -> None: ...
 
 
-def drain(
+def never() -> bool:
+    return False
+
+
+def drive(
     pool: Pool,
     evaluator: Evaluator,
-    cancel: CancelToken | None = None,
+    *,
+    should_stop: Callable[[], bool] = never,
     after_batch: Callable[[], None] = do_nothing,
+    cancel: CancelToken | None = None,
 ) -> None:
-    """Evaluates batches until every search of the pool is done or the token is cancelled."""
+    """Evaluates batches of a pool until its searches are done. Self-play is never done: `should_stop` ends it.
+
+    `should_stop` is asked before every batch; what is under way in the pool then stays there. `after_batch` is called
+    after every batch, and when self-play went on for a while without the network. A cancelled token, or an exception,
+    abandons everything under way.
+    """
+    plays_games = isinstance(pool, SelfPlay)
     try:
-        while len(planes := pool.collect()):
-            if cancel is not None and cancel.cancelled:
-                pool.abandon()
+        while not should_stop():
+            planes = pool.collect()
+            if len(planes):
+                if cancel is not None and cancel.cancelled:
+                    pool.abandon()
+                    return
+                pool.submit(*evaluator.evaluate(planes))
+            elif not plays_games:
                 return
-            pool.submit(*evaluator.evaluate(planes))
             after_batch()
     except BaseException:
         pool.abandon()

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
 from qizero.games.catalog import InvalidInputError
-from qizero.nets.evaluator import Evaluator
+from qizero.nets.evaluator import Evaluator, TimedEvaluator
+from qizero.players.driver import drive
 from qizero.training.config import SelfPlayConfig
 from qizero.training.replay import row_dtype
 
@@ -20,7 +21,7 @@ __all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
 
 
 class ParkedGamesError(ValueError):
-    """Games of an earlier cycle that cannot be gone on with, such as those of another version."""
+    """Games of an earlier cycle that cannot be restored, such as those of another version."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ def play_cycle(
     parked: bytes | None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> CycleResult:
-    """Plays until so many rows of finished games are there. `parked`: games of an earlier cycle to go on with.
+    """Plays until `rows_wanted` rows of finished games exist. `parked`: games of an earlier cycle to continue.
 
-    Raises ParkedGamesError if they cannot be taken up.
+    Raises ParkedGamesError if they cannot be restored.
     """
     pool_config = PoolConfig(
         slots=config.slots, threads=threads, batches_in_flight=2, cache_positions=config.cache_positions, seed=seed
@@ -102,28 +103,24 @@ def play_cycle(
             raise ParkedGamesError(str(error)) from None
     dtype = row_dtype(game)
     start = time.perf_counter()
-    evaluator_seconds = 0.0
+    timed = TimedEvaluator(evaluator)
     parts: list[NDArray[np.uint8]] = []
-    games: list[dict[str, Any]] = []
     rows = 0
-    while rows < rows_wanted and not should_stop():
-        planes = selfplay.collect()
-        if len(planes):
-            before = time.perf_counter()
-            policy, wdl = evaluator.evaluate(planes)
-            evaluator_seconds += time.perf_counter() - before
-            selfplay.submit(policy, wdl)
+
+    def take_rows() -> None:
+        nonlocal rows
         if len(part := selfplay.take_rows()):
             parts.append(part)
             rows += len(part) // dtype.itemsize
+
+    drive(selfplay, timed, should_stop=lambda: rows >= rows_wanted or should_stop(), after_batch=take_rows)
     blob = selfplay.park()
     parts.append(selfplay.take_rows())
-    games += selfplay.take_games()
     return CycleResult(
         rows=np.concatenate(parts).view(dtype),
-        games=games,
+        games=selfplay.take_games(),
         parked=blob,
         counters=selfplay.counters(),
         seconds=time.perf_counter() - start,
-        evaluator_seconds=evaluator_seconds,
+        evaluator_seconds=timed.seconds,
     )
