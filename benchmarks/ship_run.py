@@ -18,7 +18,7 @@ from pathlib import Path
 from qizero.base.files import write_atomically
 from qizero.games.catalog import load_game
 from qizero.players.levels import net_path
-from qizero.server.growth import MODELS, STAGES, StageLine, StagesFile, growth_of_run, minutes_by_cycle
+from qizero.server.training_stages import MODELS, STAGES, StageLine, StagesFile, minutes_by_cycle, stages_of_run
 
 DOCS = Path(__file__).parent.parent / "docs" / "learning"
 
@@ -29,18 +29,18 @@ def main() -> None:
     parser.add_argument("--stages", nargs="*", default=[], metavar="NET", help="milestones such as c000012")
     parser.add_argument("--sims", type=int, default=32, help="with which the stages play; 0: no search")
     options = parser.parse_args()
-    growth = growth_of_run(options.run)
-    known = {Path(stage.net).stem: stage for stage in growth.stages}
+    training = stages_of_run(options.run)
+    known = {Path(stage.net).stem: stage for stage in training.stages}
     if missing := [name for name in options.stages if name not in known]:
         raise SystemExit(f"{options.run} has no {', '.join(missing)}; it has {', '.join(known)}")
 
-    nets, shipped = options.run / "nets", net_path(load_game(growth.game))
+    nets, shipped = options.run / "nets", net_path(load_game(training.game))
     subprocess.run([sys.executable, "-m", "qizero", "export", str(options.run), str(shipped)], check=True)
     if (plot := options.run / "elo.png").exists():
         DOCS.mkdir(exist_ok=True)
-        shutil.copyfile(plot, DOCS / f"{growth.game}.png")
+        shutil.copyfile(plot, DOCS / f"{training.game}.png")
     if options.stages:
-        folder = MODELS / growth.game
+        folder = MODELS / training.game
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         stages = []
@@ -51,7 +51,9 @@ def main() -> None:
         stages.append(StageLine(net=f"../{shipped.name}", minutes=minutes))
         file = StagesFile(version=1, sims=options.sims, stages=stages)
         write_atomically(folder / STAGES, json.dumps(file.model_dump(exclude_none=True), indent=1).encode() + b"\n")
-    print(f"{growth.game}: its net and {len(options.stages)} stages; measure it and write {shipped.with_suffix('.md')}")
+    print(
+        f"{training.game}: its net and {len(options.stages)} stages; measure it and write {shipped.with_suffix('.md')}"
+    )
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from qizero.server.growth import Growth, StageLine
 from qizero.server.opponents import OpponentRow
+from qizero.server.training_stages import StageLine, TrainingStages
 from server.browsing import DESKTOP, PHONE, Page, Tabs, expect, moves, serious_findings
 from server.conftest import RunningServer
 from server.fakes import FakeOpponents
@@ -173,7 +173,7 @@ def test_watching_with_pause_and_step(server: RunningServer, tab: Tabs) -> None:
 @pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_watching_it_grow_up(start: Callable[..., RunningServer], tab: Tabs, options: dict[str, Any]) -> None:
     stages = [StageLine(net=f"{n:02}.onnx", minutes=n * n * 5, elo=100.0 * n, elo_error=20.0) for n in range(5)]
-    rows = [replace(row, spec="fake:0.02") for row in Growth("connect4", Path(), 8, tuple(stages)).rows()]
+    rows = [replace(row, spec="fake:0.02") for row in TrainingStages("connect4", Path(), 8, tuple(stages)).rows()]
     page = tab(**options).start(start(opponents=FakeOpponents(more=rows)), "connect4")
     expect(page.get_by_role("slider")).to_have_count(0)
     page.get_by_role("button", name="New", exact=True).click()

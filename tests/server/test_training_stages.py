@@ -11,8 +11,8 @@ import pytest
 import qizero
 from qizero.cli.main import main
 from qizero.games.catalog import GameRow, InvalidInputError
-from qizero.server.growth import MODELS, growth_of_run, growth_rows, minutes_text, shipped_growth
 from qizero.server.opponents import Opponents
+from qizero.server.training_stages import MODELS, minutes_text, shipped_stages, stage_rows, stages_of_run
 
 pytestmark = pytest.mark.training
 
@@ -57,9 +57,9 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_shipped_stages_become_opponents(models: Path) -> None:
-    growth = shipped_growth("tictactoe", models)
-    assert growth is not None
-    rows = growth.rows()
+    stages = shipped_stages("tictactoe", models)
+    assert stages is not None
+    rows = stages.rows()
     assert [row.growth for row in rows] == [0.0, 0.5, 1.0]
     assert [row.note for row in rows] == ["untrained", "30 s", "75 min"]
     assert [row.elo for row in rows] == [None, 310.0, 900.0]
@@ -71,13 +71,13 @@ def test_shipped_stages_become_opponents(models: Path) -> None:
 
 
 def test_the_milestones_of_a_run_become_opponents(run: Path) -> None:
-    rows = growth_rows(TICTACTOE, growth_of_run(run))
+    rows = stage_rows(TICTACTOE, stages_of_run(run))
     assert [Path(row.spec.split("=")[1].split(",")[0]).name for row in rows] == ["c000001.onnx", "c000012.onnx"]
     assert [row.note for row in rows] == ["30 s", "6 min"]
     assert rows[0].elo is None
     assert rows[1].elo is not None
     assert all(row.spec.endswith("sims=16") for row in rows)
-    assert growth_rows(qizero.load_game("othello"), growth_of_run(run)) == growth_rows(qizero.load_game("othello"))
+    assert stage_rows(qizero.load_game("othello"), stages_of_run(run)) == stage_rows(qizero.load_game("othello"))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_milestones_of_a_run_become_opponents(run: Path) -> None:
 def test_a_bad_list_of_stages_says_what_is_wrong(models: Path, change: dict[str, object], words: str) -> None:
     (models / "tictactoe" / "stages.json").write_text(json.dumps({**STAGES, **change}), encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"stages\.json") as error:
-        shipped_growth("tictactoe", models)
+        shipped_stages("tictactoe", models)
     assert words in str(error.value)
 
 
@@ -104,13 +104,13 @@ def test_what_is_no_run_is_refused_before_anything_is_served(
     assert "is not the directory of a training run" in capsys.readouterr().err
     (run / "nets" / "c000012.onnx").unlink()
     with pytest.raises(InvalidInputError, match="holds 1 milestones so far"):
-        growth_of_run(run)
+        stages_of_run(run)
 
 
 @pytest.mark.parametrize("row", qizero.list_games(), ids=lambda row: row.id)
 def test_what_is_shipped_can_be_played(row: GameRow) -> None:
     game = qizero.load_game(row.id)
-    rows = growth_rows(game)
+    rows = stage_rows(game)
     assert set(Opponents(qizero.make_player, lambda game: rows).of(game)) == {each.id for each in rows}
     assert sorted(each.growth or 0.0 for each in rows) == [each.growth for each in rows]
 

@@ -134,7 +134,9 @@ def play(
     from qizero import server
 
     wanted = None if chosen is None else str(chosen)
-    server.run(host, port, not no_browser, wanted, end_with_input=end_with_input, engines=engine or [], growing=run)
+    server.run(
+        host, port, not no_browser, wanted, end_with_input=end_with_input, engines=engine or [], training_run=run
+    )
 
 
 GameArgument = Annotated[

@@ -17,9 +17,9 @@ def run(
     journal_directory: Path | None = None,
     end_with_input: bool = False,
     engines: Sequence[str] = (),
-    growing: Path | None = None,
+    training_run: Path | None = None,
 ) -> None:
     """Serves the page until interrupted; see `qizero.server.launch`."""
     from qizero.server import launch
 
-    launch.run(host, port, open_browser, game, journal_directory, end_with_input, engines, growing)
+    launch.run(host, port, open_browser, game, journal_directory, end_with_input, engines, training_run)

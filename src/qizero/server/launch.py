@@ -17,11 +17,11 @@ from pathlib import Path
 import uvicorn
 
 from qizero.games.catalog import list_games, load_game
-from qizero.players.specs import CancelToken, make_player
+from qizero.players.specs import make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
-from qizero.server.growth import growth_of_run, growth_rows
 from qizero.server.opponents import Opponents, engine_row, opponent_rows
+from qizero.server.training_stages import stage_rows, stages_of_run
 
 DEFAULT_PORT = 8000
 RETURNED_BLOCK_BYTES = 1 << 20  # freed blocks from this size on go back to the system at once
@@ -108,10 +108,10 @@ def run(
     journal_directory: Path | None = None,
     end_with_input: bool = False,
     engines: Sequence[str] = (),
-    growing: Path | None = None,
+    training_run: Path | None = None,
     say: Callable[[str], None] = partial(print, flush=True),  # noqa: B008
 ) -> None:
-    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with, `growing` a
+    """Serves the page until interrupted. `game` is the spec of the game that the browser opens with, `training_run` a
     training run whose nets are offered as opponents.
 
     `engines` are commands of Gomocup engines to offer as opponents. With `end_with_input`, and standard input not a
@@ -119,15 +119,14 @@ def run(
     """
     for command in engines:
         make_player(engine_row(command).spec, load_game("gomoku"))
-    growth = None if growing is None else growth_of_run(growing)
+    stages = None if training_run is None else stages_of_run(training_run)
     if not (STATIC / "index.html").exists():
         raise PageMissingError("the page is not built: run 'make page' in a checkout, or install a wheel")
     parts = ServerParts(
         make_player=make_player,
-        new_cancel=CancelToken,
         opponents=Opponents(
             make_player,
-            lambda chosen: [*opponent_rows(chosen, tuple(engines)), *growth_rows(chosen, growth)],
+            lambda chosen: [*opponent_rows(chosen, tuple(engines)), *stage_rows(chosen, stages)],
         ),
         journal_directory=journal_directory or data_directory() / "games",
         host=host,

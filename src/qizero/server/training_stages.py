@@ -1,4 +1,4 @@
-"""The nets of one training run as opponents, from the untrained to the last.
+"""The stages of one training as opponents: its nets, from the untrained one to the last.
 
 They are shipped in `models/<game>/` with a `stages.json`, or are the milestones of a training run
 (`nets/c000012.onnx`). docs/page.md describes `stages.json`.
@@ -49,7 +49,7 @@ class StagesFile(BaseModel):
 
 
 @dataclass(frozen=True)
-class Growth:
+class TrainingStages:
     """The nets of one training of a game, by name."""
 
     game: str
@@ -62,7 +62,7 @@ class Growth:
         last = max(1, len(self.stages) - 1)
         return [self._row(index, index / last, stage) for index, stage in enumerate(self.stages)]
 
-    def _row(self, index: int, growth: float, stage: StageLine) -> OpponentRow:
+    def _row(self, index: int, progress: float, stage: StageLine) -> OpponentRow:
         time, time_zh = minutes_text(stage.minutes)
         return OpponentRow(
             id=f"growth-{index:02}",
@@ -74,7 +74,7 @@ class Growth:
             note_zh=time_zh,
             elo=stage.elo,
             elo_error=stage.elo_error,
-            growth=growth,
+            growth=progress,
         )
 
 
@@ -90,8 +90,8 @@ def minutes_text(minutes: float) -> tuple[str, str]:
     return f"{minutes / 60:.1f} h", f"{minutes / 60:.1f} 小时"
 
 
-def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
-    """The shipped nets of a game's training, or None. Raises InvalidInputError for an invalid stages.json."""
+def shipped_stages(game: str, models: Path = MODELS) -> TrainingStages | None:
+    """The shipped stages of a game; None if there are none. Raises InvalidInputError for an invalid stages.json."""
     path = models / game / STAGES
     if not path.exists():
         return None
@@ -104,10 +104,10 @@ def shipped_growth(game: str, models: Path = MODELS) -> Growth | None:
     missing = [stage.net for stage in read.stages if not (path.parent / stage.net).exists()]
     if missing:
         raise InvalidInputError(f"{path} names {missing[0]}, which does not exist")
-    return Growth(game, path.parent, read.sims, tuple(read.stages))
+    return TrainingStages(game, path.parent, read.sims, tuple(read.stages))
 
 
-def growth_of_run(run: Path) -> Growth:
+def stages_of_run(run: Path) -> TrainingStages:
     """The milestones of a training run so far. Raises InvalidInputError if there are fewer than two."""
     try:
         config = json.loads((run / "config.json").read_text("utf-8"))["config"]
@@ -132,7 +132,7 @@ def growth_of_run(run: Path) -> Growth:
                 elo_error=None if rating is None else (rating.elo_high - rating.elo_low) / 2,
             )
         )
-    return Growth(game, (run / "nets").resolve(), sims, tuple(stages))
+    return TrainingStages(game, (run / "nets").resolve(), sims, tuple(stages))
 
 
 def minutes_by_cycle(metrics: Path) -> dict[int, float]:
@@ -147,7 +147,7 @@ def minutes_by_cycle(metrics: Path) -> dict[int, float]:
     return found
 
 
-def growth_rows(game: Game, run: Growth | None = None) -> list[OpponentRow]:
-    """The nets as opponents: those of `run` if it trained this game, otherwise the shipped ones."""
-    growth = run if run is not None and run.game == game.name else shipped_growth(game.name)
-    return [] if growth is None else growth.rows()
+def stage_rows(game: Game, run: TrainingStages | None = None) -> list[OpponentRow]:
+    """The opponents for the stages of the run if it is of this game, otherwise for the shipped stages."""
+    stages = run if run is not None and run.game == game.name else shipped_stages(game.name)
+    return [] if stages is None else stages.rows()
