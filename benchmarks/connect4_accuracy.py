@@ -26,7 +26,6 @@ from bitbully import BitBully, Board
 from qizero import make_player
 from qizero.base.results import provenance, write_result
 from qizero.games.catalog import State, load_game
-from qizero.players.specs import Analysis, Player, PolicyPlayer, SearchPlayer
 
 SETS = {
     "Test_L3_R1": "End-Easy",
@@ -98,19 +97,13 @@ def pons_positions(judge: Judge, folder: Path, name: str) -> list[tuple[State, S
     return positions
 
 
-def analyses(player: Player, states: list[State]) -> list[Analysis]:
-    if isinstance(player, SearchPlayer | PolicyPlayer):
-        return player.analyze_many(states)
-    return [player.analyze(state) for state in states]
-
-
 def accuracy(spec: str, positions: list[tuple[State, Scores]], seed: int) -> dict[str, Any]:
     player = make_player(spec, load_game("connect4"), seed=seed)
     start = time.perf_counter()
     sign_errors, score_errors, wrong_values = 0, 0, 0
     for first in range(0, len(positions), 250):
         part = positions[first : first + 250]
-        for (_, scores), analysis in zip(part, analyses(player, [state for state, _ in part]), strict=True):
+        for (_, scores), analysis in zip(part, player.analyze_many([state for state, _ in part]), strict=True):
             best, chosen = max(scores.values()), scores[analysis.action]
             sign_errors += sign(chosen) < sign(best)
             score_errors += chosen < best

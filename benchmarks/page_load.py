@@ -29,7 +29,7 @@ import uvicorn
 
 from qizero.base.results import available_cores, check_result_path, provenance, write_result
 from qizero.games.catalog import list_games
-from qizero.players.specs import CancelToken, make_player
+from qizero.players.specs import make_player
 from qizero.server.app import Limits, ServerParts, create_app
 from qizero.server.launch import free_port, settle_process, uvicorn_config
 from qizero.server.opponents import OpponentRow, Opponents
@@ -61,7 +61,6 @@ def serve(port: int, directory: str, budget: float) -> None:
     """The server's process."""
     parts = ServerParts(
         make_player=make_player,
-        new_cancel=CancelToken,
         opponents=Opponents(make_player, lambda game: rows(budget)),
         journal_directory=Path(directory),
         searches=available_cores(),

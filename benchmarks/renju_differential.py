@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import qizero
-from qizero.base.results import check_result_path, provenance, write_result
+from qizero.base.results import available_cores, check_result_path, provenance, write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -37,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--boards", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--processes", type=int, default=available_cores())
     parser.add_argument("--json", default=str(ROOT / "benchmarks" / "results" / "renju_differential.json"))
     arguments = parser.parse_args()
     check_result_path(arguments.json)

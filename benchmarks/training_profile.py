@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from qizero.base.events import Events
-from qizero.base.results import provenance, write_result
+from qizero.base.results import available_cores, provenance, write_result
 from qizero.training.config import load_config
 from qizero.training.run import Run
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--symbols", type=int, default=0, help="also print the so many busiest ones")
     parser.add_argument("--json", default=None)
     options = parser.parse_args()
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     seconds = options.minutes * 60 - SETTLE_SECONDS
     if seconds < 10:
         parser.error(f"--minutes is {options.minutes}; the first one is not sampled, so take at least 1.2")

@@ -20,6 +20,7 @@ from qizero.games import swap2
 from qizero.play.gomocup import DEFAULT_TURN_MS, Brain, Limits, Stops
 from qizero.players.alphabeta import AlphaBetaPlayer
 from qizero.players.analysis import unsearched_analysis
+from qizero.players.protocol import Budget, Player
 
 SOURCE = str(Path(qizero.__file__).parent.parent)
 MOVE = re.compile(r"^\d+,\d+$")
@@ -295,16 +296,13 @@ def test_swap2_in_all_its_cases() -> None:
     assert len(threes) == len(swap2.EVEN_PATTERNS)
 
 
-class FakePlayer:
+class FakePlayer(Player):
     """Says what it is told to."""
 
-    name = "fake"
-
     def __init__(self, value: float | None) -> None:
+        self.name = "fake"
+        self.budget = Budget()
         self._value = value
-
-    def choose(self, state: qizero.State, cancel: object = None) -> int:
-        return self.analyze(state).action
 
     def analyze(self, state: qizero.State, on_progress: object = None, cancel: object = None) -> qizero.Analysis:
         if self._value is None:
@@ -316,7 +314,7 @@ class FakePlayer:
 def brain_of(player: FakePlayer) -> Transcript:
     transcript = Transcript()
     transcript.send("START 15")
-    transcript.brain._player = ("gomoku random", player)  # type: ignore[assignment]
+    transcript.brain._player = ("gomoku random", player)
     return transcript
 
 

@@ -32,6 +32,7 @@ from qizero.players.levels import (
     rating_of,
     strongest_kind,
 )
+from qizero.players.protocol import Budget, Player
 from qizero.server.opponents import Opponents, opponent_rows
 
 GAMES = [row.id for row in qizero.list_games()]
@@ -39,10 +40,12 @@ TABLES = [*LEVELS.values(), ANY_GAME]
 SMALL = {"gomoku": "gomoku(size=7)", "liuzhou": "liuzhou(lose_below=18)"}
 
 
-class FakeAnalyst:
+class FakeAnalyst(Player):
     """Gives every legal action the value that a seed draws, and some none."""
 
     def __init__(self, seed: int, unknown: float = 0.2) -> None:
+        self.name = "fake"
+        self.budget = Budget()
         self._rng = np.random.default_rng(seed)
         self._unknown = unknown
 

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from qizero.games.catalog import Game, State, list_games, load_game
-from qizero.players.specs import Player, RandomPlayer, make_player
+from qizero.players.protocol import Player
+from qizero.players.search import RandomPlayer
+from qizero.players.specs import make_player
 from qizero.strength.match import (
     GameRecord,
     MatchProgress,

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game, make_player
 from qizero.nets.evaluator import EvaluationError, HashEvaluator, ModelFileError
+from qizero.players.analysis import Analysis
 from qizero.players.driver import SearchParams, make_search, now_and_then, search_states
-from qizero.players.specs import Analysis, CancelToken, Player, PlayerSpecError, PolicyPlayer, SearchPlayer
+from qizero.players.protocol import Budget, CancelToken, Player
+from qizero.players.search import PolicyPlayer, SearchPlayer
+from qizero.players.specs import PlayerSpecError
 
 Floats = NDArray[np.float32]
 NAMES = ["tictactoe", "connect4", "othello", "gomoku(size=9)", "liuzhou"]
@@ -69,11 +72,14 @@ def test_every_player_keeps_the_protocol(name: str) -> None:
     for player in players(game):
         before = [state.serialize() for state in states]
         assert player.choose_many([]) == []
+        assert player.analyze_many([]) == []
         for state, action in zip(states, player.choose_many(states), strict=True):
             assert action in state.legal_actions()
         for state in states:
             assert player.choose(state) in state.legal_actions()
             check_analysis(state, player.analyze(state))
+        for state, analysis in zip(states, player.analyze_many(states), strict=True):
+            check_analysis(state, analysis)
         assert [state.serialize() for state in states] == before, "states are not touched"
 
 
@@ -89,6 +95,35 @@ def test_choices_depend_on_seed_and_position_only(name: str) -> None:
         assert [two.choose(state) for state in states] == choices
     player = hash_player(game)
     assert [player.choose(state) for state in states] == hash_player(game).choose_many(states)
+
+
+@pytest.mark.parametrize(
+    ("spec", "budget"),
+    [
+        ("random", Budget()),
+        ("rollout:sims=60", Budget(simulations=60)),
+        ("rollout:ms=20", Budget(milliseconds=20)),
+        ("zero:sims=0", Budget()),
+        ("zero:sims=30,ms=500", Budget(milliseconds=500, simulations=30)),
+        ("alphabeta", Budget(milliseconds=1000)),
+        ("alphabeta:depth=3,nodes=5000", Budget(simulations=5000, depth=3)),
+        ("perfect", Budget()),
+        ("level:casual", Budget(simulations=200)),
+    ],
+)
+def test_a_budget_is_that_of_the_spec_and_may_be_replaced(spec: str, budget: Budget) -> None:
+    game = load_game("connect4")
+    player = make_player(spec, game, seed=1)
+    assert player.budget == budget
+    state = game.new_initial_state()
+    player.budget = Budget(simulations=7, depth=2)
+    assert player.analyze(state).action in state.legal_actions()
+    if spec.startswith(("rollout", "zero:sims=30", "level")):
+        assert player.analyze(state).simulations == 7
+        player.budget = Budget(simulations=90)
+        assert player.analyze(state).simulations > 7
+    elif spec.startswith("alphabeta"):
+        assert (player.analyze(state).depth or 0) <= 2
 
 
 def test_seeds_make_a_difference() -> None:
@@ -141,7 +176,7 @@ def test_an_analysis_limited_by_time_goes_on_from_where_it_was(monkeypatch: pyte
     state = game.new_initial_state()
     first, again = player.analyze(state), player.analyze(state)
     assert again.visits.sum() > first.visits.sum()
-    monkeypatch.setattr("qizero.players.specs.KEPT_TREE_BYTES", 0)
+    monkeypatch.setattr("qizero.players.search.KEPT_TREE_BYTES", 0)
     player.analyze(state)
     assert player.analyze(state).visits.tolist() == first.visits.tolist(), "a large tree is not kept"
 

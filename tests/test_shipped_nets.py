@@ -9,7 +9,7 @@ import pytest
 import qizero
 from qizero import load_game, make_player
 from qizero.games.catalog import State
-from qizero.players.specs import Player
+from qizero.players.protocol import Player
 from qizero.strength.match import play_match
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,9 @@
 
 from qizero.base.version import __version__
 from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, list_games, load_game
-from qizero.players.specs import Analysis, CancelToken, Player, PlayerSpecError, make_player
+from qizero.players.analysis import Analysis
+from qizero.players.protocol import CancelToken, Player
+from qizero.players.specs import PlayerSpecError, make_player
 
 __all__ = [
     "Analysis",

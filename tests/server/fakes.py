@@ -3,68 +3,40 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from qizero.games.catalog import Game, State
-from qizero.players.specs import CancelToken, make_player
+from qizero.players.analysis import Analysis
+from qizero.players.protocol import Budget, CancelToken, Player
+from qizero.players.specs import make_player
 from qizero.server.app import Limits, ServerParts
 from qizero.server.opponents import OpponentRow, Opponents
 from qizero.server.tables import Pace
 
 
-class Token:
-    """Stands for the core's CancelToken."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def cancel(self) -> None:
-        self._event.set()
-
-    @property
-    def cancelled(self) -> bool:
-        return self._event.is_set()
-
-
-@dataclass(frozen=True)
-class FakeAnalysis:
-    action: int
-    value: float
-    wdl: tuple[float, float, float]
-    policy: Any
-    prior: Any
-    visits: Any
-    q: Any
-    pv: list[int]
-    proven: int | None
-    distance: int | None
-    simulations: int
-    depth: int | None
-    scores: Any = None
-    distances: Any = None
-
-
-class FakePlayer:
+class FakePlayer(Player):
     """Chooses at random after `seconds`; wins at once where it can, so that games have a direction. With `values` it is
     told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action."""
 
     def __init__(self, game: Game, seconds: float, values: Sequence[float] = (), seed: int = 1) -> None:
         self.name = "fake"
+        self.budget = Budget()
         self._seconds = seconds
         self._values = values
         self._rng = random.Random(seed)
         self._num_actions = game.num_actions
 
     def analyze(
-        self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None
-    ) -> FakeAnalysis:
+        self,
+        state: State,
+        on_progress: Callable[[Analysis], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Analysis:
         ends = time.monotonic() + self._seconds
         simulations = 1
         while time.monotonic() < ends and not (cancel is not None and cancel.cancelled):
@@ -74,7 +46,7 @@ class FakePlayer:
                 on_progress(self._analysis(state, simulations))
         return self._analysis(state, simulations)
 
-    def _analysis(self, state: State, simulations: int) -> FakeAnalysis:
+    def _analysis(self, state: State, simulations: int) -> Analysis:
         legal = state.legal_actions()
         action = legal[-1] if self._values else self._rng.choice(legal)
         for candidate in legal:
@@ -94,7 +66,7 @@ class FakePlayer:
         after.apply_action(action)
         replies = [] if after.is_terminal() else after.legal_actions()
         line = [action, *([action] if action in replies else replies[:1])]
-        return FakeAnalysis(action, value, wdl, policy, policy, visits, q, line, None, None, simulations, None)
+        return Analysis(action, value, wdl, policy, policy, visits, q, line, None, None, simulations, None)
 
 
 def make_fake_player(spec: str, game: Game) -> FakePlayer:
@@ -127,14 +99,13 @@ class FakeOpponents(Opponents):
 
 def real_players() -> dict[str, Any]:
     """The parts of a server in which nobody is a fake."""
-    return {"make_player": make_player, "new_cancel": CancelToken, "opponents": Opponents(make_player)}
+    return {"make_player": make_player, "opponents": Opponents(make_player)}
 
 
 def fake_parts(directory: Path, **more: Any) -> ServerParts:
     """A server of fakes that answers without making anybody wait."""
     arguments: dict[str, Any] = {
         "make_player": make_fake_player,
-        "new_cancel": Token,
         "opponents": FakeOpponents(),
         "journal_directory": directory,
         "pace": Pace(0.0, 0.0),

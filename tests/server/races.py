@@ -24,7 +24,7 @@ from qizero.server.opponents import OpponentRow, Opponents
 from qizero.server.session import HUMAN
 from qizero.server.tables import Pace, Tables
 from qizero.server.thinking import ThinkingPool
-from server.fakes import Token, make_fake_player
+from server.fakes import make_fake_player
 from server.plain_model import PlainModel
 
 THINKERS = [
@@ -72,7 +72,7 @@ class Server:
         self._loop = loop
         self._writers = ThreadPoolExecutor(2)
         loop.set_default_executor(self._writers)
-        self.pool = ThinkingPool(make_fake_player, Token, places=2)
+        self.pool = ThinkingPool(make_fake_player, places=2)
         self.tables = Tables(
             Journal(directory), self.pool, Opponents(make_fake_player, lambda game: THINKERS), Pace(0.0, 0.0)
         )

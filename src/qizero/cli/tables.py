@@ -12,7 +12,7 @@ from rich.table import Table
 from qizero.bench.games import EnvSpeed, RolloutSpeed
 from qizero.bench.search import EvaluatorSpeed, PeerSims, SearchSpeed, SelfPlaySpeed
 from qizero.games.catalog import GameRow, State, option_text
-from qizero.players.specs import Analysis
+from qizero.players.analysis import Analysis
 from qizero.strength.match import MatchResult, Rating
 
 __all__ = [

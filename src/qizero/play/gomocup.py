@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,10 +22,10 @@ import numpy as np
 from qizero.base.version import __version__
 from qizero.games import swap2
 from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
-from qizero.players.alphabeta import AlphaBetaPlayer
 from qizero.players.gomocup_engine import RULE_NUMBERS, UNLIMITED_MS
 from qizero.players.levels import strongest_kind
-from qizero.players.specs import CancelToken, Player, make_player
+from qizero.players.protocol import CancelToken, Player
+from qizero.players.specs import make_player
 
 __all__ = ["Brain", "Limits", "main", "run_brain"]
 
@@ -310,8 +310,8 @@ class Brain:
         cells = state.game.board_shape[0] ** 2
         stones = int(np.count_nonzero(state.board()))
         deadline = self._arrived + self._limits.thinking_ms(stones, cells, self._used_ms) / 1000
-        if self._spec is None and isinstance(player, AlphaBetaPlayer):
-            player.milliseconds = max(1.0, 1000 * (deadline - self._clock()))
+        if self._spec is None:
+            player.budget = replace(player.budget, milliseconds=max(1.0, 1000 * (deadline - self._clock())))
         token = self._stops.begin(self._number)
         clock = threading.Timer(max(0.0, deadline - self._clock()), token.cancel)
         clock.daemon = True

@@ -14,7 +14,8 @@ from rich.text import Text
 from qizero.base.console import make_console
 from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, list_games, load_game, option_text
 from qizero.play.board_drawing import COLOURED, PLAIN, SIDE_NAMES, draw_board, title_of, what_is_asked, who_won
-from qizero.players.specs import Player, PlayerSpecError, make_player
+from qizero.players.protocol import Player
+from qizero.players.specs import PlayerSpecError, make_player
 
 __all__ = ["COMPUTER", "HUMAN", "TerminalGame", "play_in_terminal"]
 

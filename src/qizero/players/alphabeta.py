@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from qizero._core import AlphaBetaResult, CancelToken, Game, State, new_alphabeta
 from qizero.players.analysis import Analysis
+from qizero.players.protocol import Budget, Player
 
 __all__ = ["AlphaBetaPlayer"]
 
 PROGRESS_INTERVAL_S = 0.1
+MAX_DEPTH = 100  # plies
 
 
-class AlphaBetaPlayer:
+class AlphaBetaPlayer(Player):
     """Alpha-beta within a depth, a number of nodes or a time, whichever comes first.
 
     Limited by depth or nodes, what it plays depends on the position alone. Limited by time it also keeps what it found
-    in earlier positions. With a temperature it draws from the actions whose values come near the best. `milliseconds`
-    (0: no limit) may be changed between searches.
+    in earlier positions. With a temperature it draws from the actions whose values come near the best.
     """
 
     def __init__(
@@ -43,9 +44,7 @@ class AlphaBetaPlayer:
         self._num_actions = game.num_actions
         if depth is None and nodes is None and milliseconds is None:
             milliseconds = 1000.0
-        self._depth = 100 if depth is None else depth
-        self._nodes = nodes or 0
-        self.milliseconds = milliseconds or 0.0
+        self.budget = Budget(milliseconds or 0.0, nodes or 0, depth or 0)
         self._temperature = temperature
         self._rng = np.random.default_rng(seed)
         self._lock = threading.Lock()
@@ -56,9 +55,6 @@ class AlphaBetaPlayer:
             return analysis.action
         weights = analysis.policy.astype(np.float64)
         return int(self._rng.choice(self._num_actions, p=weights / weights.sum()))
-
-    def choose_many(self, states: Sequence[State]) -> list[int]:
-        return [self.choose(state) for state in states]
 
     def analyze(
         self,
@@ -71,11 +67,11 @@ class AlphaBetaPlayer:
         with self._lock:
             self._search.begin(
                 state,
-                depth=self._depth,
-                nodes=self._nodes,
-                milliseconds=self.milliseconds,
+                depth=self.budget.depth or MAX_DEPTH,
+                nodes=self.budget.simulations,
+                milliseconds=self.budget.milliseconds,
                 margin=margin,
-                reuse=self.milliseconds > 0,
+                reuse=self.budget.milliseconds > 0,
                 cancel=cancel,
             )
             reported = time.monotonic()

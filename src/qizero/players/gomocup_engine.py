@@ -28,7 +28,7 @@ import numpy as np
 
 from qizero.games.catalog import Game, InvalidInputError, State
 from qizero.players.analysis import Analysis, unsearched_analysis
-from qizero.players.driver import CancelToken
+from qizero.players.protocol import Budget, CancelToken, Player
 
 __all__ = ["RULE_NUMBERS", "EngineError", "GomocupPlayer"]
 
@@ -191,7 +191,7 @@ def _end_process(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-class GomocupPlayer:
+class GomocupPlayer(Player):
     """An engine as a player of Gomoku; see the module. Its analyses hold a move only, no value.
 
     `command` is the path of an executable and its arguments. The process starts with the first move and is
@@ -235,8 +235,17 @@ class GomocupPlayer:
                 self.close()
                 raise
 
-    def choose_many(self, states: Sequence[State]) -> list[int]:
-        return [self.choose(state) for state in states]
+    @property
+    def budget(self) -> Budget:
+        """The time of a move. Engines are told it when they start, so another budget starts the process again."""
+        return Budget(milliseconds=self._milliseconds)
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        with self._lock:
+            if budget.milliseconds != self._milliseconds:
+                self.close()
+                self._milliseconds = max(1, round(budget.milliseconds))
 
     def analyze(
         self,

@@ -4,59 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from qizero.games.catalog import State
 from qizero.players.analysis import Analysis
-from qizero.players.driver import CancelToken
 from qizero.players.levels import Level
+from qizero.players.protocol import Budget, CancelToken, Player
 
 __all__ = ["LevelPlayer", "wins_after", "wins_at_once"]
 
 FEWEST_VISITS = 0.1  # of the most visited move's: values of moves that were hardly looked at say nothing
 
 
-class Analyst(Protocol):
-    """The player whose search a level uses."""
-
-    def analyze(
-        self,
-        state: State,
-        on_progress: Callable[[Analysis], None] | None = None,
-        cancel: CancelToken | None = None,
-    ) -> Analysis: ...
-
-
-@runtime_checkable
-class ManyAnalyst(Protocol):
-    """One that searches many states as one batch."""
-
-    def analyze_many(self, states: Sequence[State]) -> list[Analysis]: ...
-
-
-class LevelPlayer:
+class LevelPlayer(Player):
     """A level of a game (see levels.py) on the search of another player. The same seed gives the same choices.
 
-    Whoever it is, a win at the next action is taken; a level that blocks makes no move that lets the opponent win at
+    Every level takes a win at the next action; a level that blocks makes no move that lets the opponent win at
     once, or, where every move does, one that leaves the fewest ways to do so.
     """
 
-    def __init__(self, name: str, level: Level, analyst: Analyst, seed: int) -> None:
+    def __init__(self, name: str, level: Level, searcher: Player, seed: int) -> None:
         self.name = name
         self.level = level
-        self._analyst = analyst
+        self._searcher = searcher
         self._rng = np.random.default_rng(seed)
 
-    def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        return self.analyze(state, cancel=cancel).action
+    @property
+    def budget(self) -> Budget:
+        """That of the search. Another one makes another player of the level: its rating no longer holds."""
+        return self._searcher.budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self._searcher.budget = budget
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
-        if isinstance(self._analyst, ManyAnalyst):
-            found = self._analyst.analyze_many(states)
-        else:
-            found = [self._analyst.analyze(state) for state in states]
+        found = self._searcher.analyze_many(states)
         return [self._pick(state, analysis) for state, analysis in zip(states, found, strict=True)]
 
     def analyze(
@@ -66,7 +50,7 @@ class LevelPlayer:
         cancel: CancelToken | None = None,
     ) -> Analysis:
         """What the search found, with the level's own choice as the action."""
-        analysis = self._analyst.analyze(state, on_progress, cancel)
+        analysis = self._searcher.analyze(state, on_progress, cancel)
         action = self._pick(state, analysis)
         return analysis if action == analysis.action else replace(analysis, action=action, pv=[action])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import as_file, files
 
@@ -20,6 +20,7 @@ from qizero._core import (
 )
 from qizero.players.alphabeta import AlphaBetaPlayer
 from qizero.players.analysis import Analysis
+from qizero.players.protocol import Budget, Player
 
 __all__ = ["PerfectConnect4", "connect4_book", "perfect_player"]
 
@@ -31,21 +32,16 @@ def connect4_book() -> Connect4Book:
         return Connect4Book(str(path))
 
 
-class PerfectConnect4:
+class PerfectConnect4(Player):
     """Connect 4 by exact search. Safe between threads; one search at a time."""
 
     def __init__(self, game: Game, name: str = "perfect") -> None:
         if game.name != "connect4":
             raise InvalidInputError(f"this player is for connect4, not for {game}")
         self.name = name
+        self.budget = Budget()
         self._solver = Connect4Solver(connect4_book())
         self._lock = threading.Lock()
-
-    def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        return self.analyze(state, cancel=cancel).action
-
-    def choose_many(self, states: Sequence[State]) -> list[int]:
-        return [self.choose(state) for state in states]
 
     def analyze(
         self,
@@ -90,7 +86,7 @@ class PerfectConnect4:
         return analysis
 
 
-def perfect_player(game: Game, name: str = "perfect") -> PerfectConnect4 | AlphaBetaPlayer:
+def perfect_player(game: Game, name: str = "perfect") -> Player:
     """The perfect player of a solved game: tic-tac-toe is searched to its end, Connect 4 has a solver."""
     if game.name == "connect4":
         return PerfectConnect4(game, name)

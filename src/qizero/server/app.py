@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
-import os
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -23,14 +22,16 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from qizero import __version__
+from qizero.base.results import available_cores
 from qizero.games.catalog import Game
+from qizero.players.protocol import Player
 from qizero.server import messages
 from qizero.server.api import api_router, error_response, validation_error_response
 from qizero.server.connection import Connection
 from qizero.server.journal import Journal
 from qizero.server.opponents import Opponents
 from qizero.server.tables import Pace, Tables
-from qizero.server.thinking import Cancel, Thinker, ThinkingPool
+from qizero.server.thinking import ThinkingPool
 
 STATIC = Path(__file__).parent / "static"
 CONTENT_SECURITY_POLICY = (
@@ -58,14 +59,13 @@ class Limits:
 class ServerParts:
     """The parts of a server; tests replace them."""
 
-    make_player: Callable[[str, Game], Thinker]
-    new_cancel: Callable[[], Cancel]
+    make_player: Callable[[str, Game], Player]
     opponents: Opponents
     journal_directory: Path
     host: str = "127.0.0.1"
     pace: Pace = field(default_factory=Pace)
     limits: Limits = field(default_factory=Limits)
-    searches: int = field(default_factory=lambda: os.cpu_count() or 1)
+    searches: int = field(default_factory=available_cores)
     static: Path = STATIC
 
 
@@ -186,7 +186,6 @@ def create_app(parts: ServerParts) -> FastAPI:
     journal = Journal(parts.journal_directory)
     pool = ThinkingPool(
         parts.make_player,
-        parts.new_cancel,
         parts.searches,
         parts.limits.waiting_searches,
         parts.limits.search_seconds,

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from qizero.games.catalog import Game, State
+from qizero.players.analysis import Analysis
+from qizero.players.protocol import CancelToken, Player
 
 log = logging.getLogger(__name__)
 
@@ -25,20 +27,6 @@ PROGRESS_SECONDS = 0.12
 
 MAX_IDLE_PLAYERS = 16
 """Players kept for the next search; some hold tables of tens of megabytes."""
-
-
-class Cancel(Protocol):
-    """`qizero.CancelToken`: makes a search return its best result so far; usable from any thread."""
-
-    def cancel(self) -> None:
-        """Ask the search to stop."""
-
-
-class Thinker(Protocol):
-    """The part of `qizero.Player` that the server uses. The analysis is a `qizero.Analysis`."""
-
-    def analyze(self, state: State, on_progress: Callable[[Any], None] | None = None, cancel: Any = None) -> Any:
-        """Search; `.action` is the choice."""
 
 
 class QueueFullError(RuntimeError):
@@ -57,10 +45,10 @@ class Search:
     game: Game
     state: State
     spec: str
-    cancel: Cancel
-    result: asyncio.Future[Any]
+    cancel: CancelToken
+    result: asyncio.Future[Analysis]
     on_place: Callable[[int], None]
-    on_progress: Callable[[Any], None]
+    on_progress: Callable[[Analysis], None]
     place: int = -1
     started: float = field(default_factory=time.monotonic)
 
@@ -70,21 +58,19 @@ class ThinkingPool:
 
     def __init__(
         self,
-        make_player: Callable[[str, Game], Thinker],
-        new_cancel: Callable[[], Cancel],
+        make_player: Callable[[str, Game], Player],
         places: int,
         max_waiting: int = 256,
         max_seconds: float = 60.0,
     ) -> None:
         self._make_player = make_player
-        self._new_cancel = new_cancel
         self._places = places
         self._max_waiting = max_waiting
         self._max_seconds = max_seconds
         self._waiting: list[Search] = []
         self._running: set[Search] = set()
         self._executor = ThreadPoolExecutor(places, thread_name_prefix="search")
-        self._idle: list[tuple[tuple[str, str], Thinker]] = []  # by game and spec, the longest idle first
+        self._idle: list[tuple[tuple[str, str], Player]] = []  # by game and spec, the longest idle first
         self._idle_lock = threading.Lock()
 
     @property
@@ -103,7 +89,7 @@ class ThinkingPool:
         state: State,
         spec: str,
         on_place: Callable[[int], None] = lambda place: None,
-        on_progress: Callable[[Any], None] = lambda analysis: None,
+        on_progress: Callable[[Analysis], None] = lambda analysis: None,
     ) -> Search:
         """Begins a search of `state`, or queues it. Reports come on the event loop. Raises QueueFullError."""
         if len(self._waiting) >= self._max_waiting:
@@ -113,7 +99,7 @@ class ThinkingPool:
             state.game,
             state.clone(),
             spec,
-            self._new_cancel(),
+            CancelToken(),
             asyncio.get_running_loop().create_future(),
             on_place,
             on_progress,
@@ -161,7 +147,7 @@ class ThinkingPool:
         loop = asyncio.get_running_loop()
         last_report = 0.0
 
-        def progress(analysis: Any) -> None:
+        def progress(analysis: Analysis) -> None:
             nonlocal last_report
             now = time.monotonic()
             if now - last_report >= PROGRESS_SECONDS and not search.result.done():
@@ -171,7 +157,7 @@ class ThinkingPool:
         limit = loop.call_later(self._max_seconds, search.cancel.cancel)
         try:
             analysis = await loop.run_in_executor(self._executor, self._think, search, progress)
-            if not search.result.done():
+            if analysis is not None and not search.result.done():
                 search.result.set_result(analysis)
         except Exception as error:
             log.exception("a search of %s by %s failed", search.game, search.spec)
@@ -183,11 +169,11 @@ class ThinkingPool:
             self._advance()
 
     @staticmethod
-    def _report(search: Search, analysis: Any) -> None:
+    def _report(search: Search, analysis: Analysis) -> None:
         if not search.result.done():
             search.on_progress(analysis)
 
-    def _think(self, search: Search, progress: Callable[[Any], None]) -> Any:
+    def _think(self, search: Search, progress: Callable[[Analysis], None]) -> Analysis | None:
         """Runs in a thread of the pool. A player belongs to one search at a time; idle ones are kept."""
         if search.result.cancelled():
             return None
@@ -199,7 +185,7 @@ class ThinkingPool:
             del self._idle[:-MAX_IDLE_PLAYERS]
         return analysis
 
-    def _take_idle(self, key: tuple[str, str]) -> Thinker | None:
+    def _take_idle(self, key: tuple[str, str]) -> Player | None:
         with self._idle_lock:
             for index in reversed(range(len(self._idle))):
                 if self._idle[index][0] == key:

@@ -14,7 +14,7 @@ from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, Hea
 from qizero.server.session import CHOICES, GameInPlay, Opening, Step
 
 if TYPE_CHECKING:
-    from qizero.players.specs import Analysis
+    from qizero.players.analysis import Analysis
 
 SWAP2_GAMES = frozenset({"gomoku"})
 """Games in which a swap2 opening makes sense: black's first move is a large advantage and stones never move."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from qizero.games.catalog import Game
 from qizero.players.gomocup_engine import EngineError, GomocupPlayer
-from qizero.players.specs import Player
+from qizero.players.protocol import Player
 from qizero.strength.openings import match_openings
 
 __all__ = ["GameFailure", "GameRecord", "MatchProgress", "MatchResult", "Rating", "Sprt", "play_match", "rate"]
