@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "runtime/any_search.h"
+#include "settings.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -22,41 +23,6 @@ std::array<std::size_t, 4> batch_extents(const AnyGame& game, int rows) {
   const BoardShape shape = game.board_shape();
   return {static_cast<std::size_t>(rows), game.cell_planes().size() + game.scalar_planes().size(),
           static_cast<std::size_t>(shape.height), static_cast<std::size_t>(shape.width)};
-}
-
-// Sets the fields given by name; `choices` handles those that are not numbers or switches.
-template <class Params, class Choices>
-void set_fields(Params& params, const nb::kwargs& values, std::string_view what, Choices&& choices) {
-  for (const auto [key, value] : values) {
-    const auto name = nb::cast<std::string>(key);
-    bool known = choices(name, value);
-    Params::fields([&](std::string_view field, auto member, auto...) {
-      if (field != name) return;
-      known = true;
-      if (!nb::try_cast(value, params.*member))
-        throw InvalidInput(std::string(what) + ": " + name + " is " + nb::cast<std::string>(nb::repr(value)) +
-                           ", which has the wrong type");
-    });
-    if (!known) {
-      std::string names;
-      Params::fields(
-          [&](std::string_view field, auto...) { names += (names.empty() ? "" : ", ") + std::string(field); });
-      throw InvalidInput(std::string(what) + ": there is no '" + name + "'; there are " + names);
-    }
-  }
-}
-
-template <class Params, class Class>
-void bind_fields(Class& binding) {
-  Params::fields([&](const char* name, auto member, auto...) { binding.def_rw(name, member); });
-}
-
-constexpr std::string_view selection_names[] = {"puct", "improved_policy", "uct"};
-
-Selection selection_by_name(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(selection_names); ++i)
-    if (selection_names[i] == name) return static_cast<Selection>(i);
-  throw InvalidInput("selection is '" + std::string(name) + "'; allowed are puct, improved_policy, uct");
 }
 
 BuiltInEvaluator built_in_evaluator_by_name(std::string_view name) {
@@ -112,64 +78,60 @@ void bind_search(nb::module_& module) {
            "The search returns its best so far (benchmarks/cancel_latency.py: within 50 ms).")
       .def_prop_ro("cancelled", &CancelToken::cancelled);
 
-  auto params = nb::class_<SearchParams>(module, "SearchParams",
-                                         "Every constant of the search; cpp/mcts/params.h explains each.");
-  params.def(
+  auto search_params = nb::class_<SearchParams>(module, "SearchParams", "The settings of a search.");
+  search_params.def(
       "__init__",
       [](SearchParams* self, const nb::kwargs& values) {
-        SearchParams result;
-        set_fields(result, values, "search", [&](const std::string& name, nb::handle value) {
-          if (name != "selection") return false;
-          result.selection = selection_by_name(nb::cast<std::string>(nb::str(value)));
-          return true;
-        });
-        result.validate();
-        new (self) SearchParams(result);
+        SearchParams params;
+        set_settings(params, values, "search");
+        params.validate();
+        new (self) SearchParams(params);
       },
-      nb::sig("def __init__(self, **values: float | bool | str) -> None"));
-  bind_fields<SearchParams>(params);
-  params.def_prop_rw(
-      "selection", [](const SearchParams& p) { return std::string(selection_names[static_cast<int>(p.selection)]); },
-      [](SearchParams& p, std::string_view name) { p.selection = selection_by_name(name); },
-      "'puct', 'improved_policy' or 'uct'.");
+      nb::sig(("def __init__(self, *" + settings_signature<SearchParams>() + ") -> None").c_str()));
+  bind_settings<SearchParams>(search_params, "SearchParams");
 
-  auto selfplay_params = nb::class_<SelfPlayParams>(module, "SelfPlayParams",
-                                                    "How games are played; cpp/selfplay/selfplay.h explains each.");
+  auto selfplay_params = nb::class_<SelfPlayParams>(module, "SelfPlayParams", "How games are played in self-play.");
   selfplay_params.def(
       "__init__",
       [](SelfPlayParams* self, const SearchParams& full, const std::optional<SearchParams>& fast,
          const nb::kwargs& values) {
-        SelfPlayParams result;
-        result.full = full;
-        result.fast = fast.value_or(full);
-        set_fields(result, values, "self-play", [](const std::string&, nb::handle) { return false; });
-        result.validate();
-        new (self) SelfPlayParams(result);
+        SelfPlayParams params;
+        params.full = full;
+        params.fast = fast.value_or(full);
+        set_settings(params, values, "self-play");
+        params.validate();
+        new (self) SelfPlayParams(params);
       },
       "full"_a, "fast"_a = nb::none(), "values"_a,
-      nb::sig(
-          "def __init__(self, full: SearchParams, fast: SearchParams | None = None, **values: float | bool) -> None"));
-  bind_fields<SelfPlayParams>(selfplay_params);
+      nb::sig(("def __init__(self, full: SearchParams, fast: SearchParams | None = None, *" +
+               settings_signature<SelfPlayParams>() + ") -> None")
+                  .c_str()),
+      "`full`: the search whose policy is learnt; `fast`: of the other moves, `full` if left out.");
+  bind_settings<SelfPlayParams>(selfplay_params, "SelfPlayParams");
 
-  nb::class_<PoolConfig>(module, "PoolConfig", "Size and threads of a pool; cpp/mcts/pool.h explains each.")
-      .def(
-          "__init__",
-          [](PoolConfig* self, int slots, int threads, int leaves_per_tree, int batches_in_flight,
-             std::int64_t cache_positions, bool random_symmetry, std::uint64_t seed) {
-            const PoolConfig config{slots,           threads, leaves_per_tree, batches_in_flight, cache_positions,
-                                    random_symmetry, seed};
-            config.validate();
-            new (self) PoolConfig(config);
-          },
-          "slots"_a = 1, "threads"_a = 1, "leaves_per_tree"_a = 1, "batches_in_flight"_a = 1,
-          "cache_positions"_a = 1 << 16, "random_symmetry"_a = true, "seed"_a = 0)
-      .def_ro("slots", &PoolConfig::slots)
-      .def_ro("threads", &PoolConfig::threads)
-      .def_ro("leaves_per_tree", &PoolConfig::leaves_per_tree)
-      .def_ro("batches_in_flight", &PoolConfig::batches_in_flight)
-      .def_ro("cache_positions", &PoolConfig::cache_positions)
-      .def_ro("random_symmetry", &PoolConfig::random_symmetry)
-      .def_ro("seed", &PoolConfig::seed);
+  auto pool_config = nb::class_<PoolConfig>(module, "PoolConfig", "Size and threads of a pool of searches.");
+  pool_config.def(
+      "__init__",
+      [](PoolConfig* self, const nb::kwargs& values) {
+        PoolConfig config;
+        set_settings(config, values, "pool");
+        config.validate();
+        new (self) PoolConfig(config);
+      },
+      nb::sig(("def __init__(self, *" + settings_signature<PoolConfig>() + ") -> None").c_str()));
+  bind_settings<PoolConfig>(pool_config, "PoolConfig");
+
+  module.def(
+      "settings",
+      [] {
+        nb::list table;
+        append_settings<SearchParams>(table, "search");
+        append_settings<SelfPlayParams>(table, "selfplay");
+        append_settings<PoolConfig>(table, "pool");
+        return table;
+      },
+      nb::sig("def settings() -> list[dict[str, typing.Any]]"),
+      "Every setting of searches, self-play and pools: group, name, meaning, type, low, high, choices, default.");
 
   nb::class_<SearchResult>(module, "SearchResult",
                            "What a search found, from the mover's side; arrays are [num_actions].")

@@ -6,6 +6,7 @@ import functools
 import itertools
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ Floats = NDArray[np.float32]
 # ---- Tactics ---------------------------------------------------------------------------------------------------------
 
 TACTICS = load_tactics()
-ALGORITHMS: dict[str, tuple[str, dict[str, float | str | bool]]] = {
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "uct with rollouts": ("rollout", {"selection": "uct"}),
     "puct with rollouts": ("rollout", {}),
     "puct": ("uniform", {}),
@@ -165,9 +166,7 @@ def solver() -> Connect4Solver:
 
 
 @pytest.mark.parametrize(("evaluator", "params"), [("rollout", {"selection": "uct"}), ("uniform", {})])
-def test_connect4_endgames_are_exact(
-    solver: Connect4Solver, evaluator: str, params: dict[str, float | str | bool]
-) -> None:
+def test_connect4_endgames_are_exact(solver: Connect4Solver, evaluator: str, params: dict[str, Any]) -> None:
     states = connect4_endgames(60, 29, seed=1)
     search = make_search(
         load_game("connect4"), SearchParams(simulations=20_000, **params), PoolConfig(slots=len(states), threads=2)

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from golden_trees import positions
 from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game
-from qizero._core import SelfPlayParams, new_selfplay
+from qizero._core import SelfPlayParams, new_selfplay, settings
 from qizero.nets.evaluator import HashEvaluator
 from qizero.players.driver import (
     CancelToken,
@@ -51,7 +52,7 @@ class RecordingEvaluator:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("params", [{}, {"gumbel": True, "selection": "improved_policy"}])
-def test_no_evaluation_is_wasted(name: str, params: dict[str, bool | str]) -> None:
+def test_no_evaluation_is_wasted(name: str, params: dict[str, Any]) -> None:
     game = load_game(name)
     states = positions(game, 12)
     evaluator = RecordingEvaluator(game)
@@ -307,23 +308,51 @@ def test_states_that_cannot_be_searched() -> None:
         ({"c_init": float("nan")}, "c_init is nan"),
         ({"simulations": 0}, "the search would never end"),
         ({"gumbel": True, "simulations": 0, "milliseconds": 5}, "gumbel divides a number of simulations"),
-        ({"selection": "best"}, "selection is 'best'; allowed are puct, improved_policy, uct"),
-        ({"selection": 3}, "selection"),
-        ({"cpuct": 1.5}, "there is no 'cpuct'; there are c_init"),
-        ({"simulations": "many"}, "simulations is 'many', which has the wrong type"),
-        ({"solver": 2.5}, "solver is 2.5, which has the wrong type"),
+        ({"selection": "best"}, "selection is 'best', not one of puct, improved_policy, uct"),
+        ({"selection": 3}, "selection is 3, not one of puct"),
+        ({"cpuct": 1.5}, "there is no 'cpuct'; there are selection, c_init"),
+        ({"simulations": "many"}, "simulations is 'many', not a whole number between 0 and 1000000000"),
+        ({"simulations": 10**30}, "simulations is 10+, not a whole number between 0 and 1000000000"),
+        ({"solver": 2.5}, "solver is 2.5, not True or False"),
+        ({"c_init": "x", "cpuct": 1}, "c_init is 'x', not a number between 0 and 100; there is no 'cpuct'"),
     ],
 )
-def test_bad_parameters_name_the_value_and_what_is_allowed(values: dict[str, float | bool | str], words: str) -> None:
+def test_bad_parameters_name_the_value_and_what_is_allowed(values: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         SearchParams(**values)
 
 
-def test_bad_parameters_set_later_are_refused_too() -> None:
-    params = SearchParams()
-    params.c_base = -3
-    with pytest.raises(InvalidInputError, match="c_base is -3"):
-        make_search(load_game("connect4"), params)
+MAKERS: dict[str, Callable[..., Any]] = {
+    "search": SearchParams,
+    "selfplay": lambda **values: SelfPlayParams(SearchParams(), **values),
+    "pool": lambda **values: PoolConfig(**{"slots": 2} | values),
+}
+
+
+@pytest.mark.parametrize("row", settings(), ids=lambda row: f"{row['group']}.{row['name']}")
+def test_every_setting_has_its_declared_default_and_range(row: dict[str, Any]) -> None:
+    make, name, default, low, high = MAKERS[row["group"]], row["name"], row["default"], row["low"], row["high"]
+    assert row["meaning"]
+    assert type(default).__name__ == row["type"]
+    assert getattr(make(**{name: default}), name) == default
+    with pytest.raises(AttributeError):
+        setattr(make(), name, default)
+    if low is None:
+        with pytest.raises(InvalidInputError, match=f"{name} is 2.5, not (True or False|one of)"):
+            make(**{name: 2.5})
+        return
+    assert low <= default <= high
+    assert getattr(make(**{name: high}), name) == high
+    for value in (low - 1, high + 1 if row["type"] == "int" else high * 2):
+        with pytest.raises(InvalidInputError, match=f"{name} is .* between "):
+            make(**{name: value})
+
+
+def test_a_repr_shows_what_differs_from_the_defaults() -> None:
+    assert repr(SearchParams()) == "SearchParams()"
+    assert repr(SearchParams(c_init=2, gumbel=True, selection="uct")) == (
+        "SearchParams(selection='uct', c_init=2.0, gumbel=True)"
+    )
 
 
 def test_bad_pools() -> None:

@@ -27,32 +27,30 @@
 
 namespace qizero {
 
-struct PoolConfig {
-  int slots = 1;    // searches at once
-  int threads = 1;  // threads that search
-  int leaves_per_tree =
-      1;  // evaluations under way in one tree; more than 1 needs virtual loss and searches a little differently
-  // 1, or 2: the slots form two groups. While the batch of one group is evaluated, a background thread searches the
-  // other group.
-  int batches_in_flight = 1;
-  std::int64_t cache_positions = 1 << 16;  // evaluations remembered; 0: none
-  bool random_symmetry = true;             // evaluate each position in one of its symmetries, drawn from hash and seed
-  std::uint64_t seed = 0;
+// clang-format off
+#define QIZERO_POOL_SETTINGS(SETTING)                                                                              \
+  SETTING(int, slots, 1, 1, 1'000'000, "Searches at once; in self-play, games at once.")                           \
+  SETTING(int, threads, 1, 1, 1024, "Threads that search.")                                                        \
+  SETTING(int, leaves_per_tree, 1, 1, 1024,                                                                        \
+          "Pending evaluations in one tree; more than 1 needs virtual_loss and changes the search a little.")      \
+  SETTING(int, batches_in_flight, 1, 1, 2,                                                                         \
+          "2: the slots form two groups; while the batch of one is evaluated, a background thread searches the "   \
+          "other.")                                                                                                \
+  SETTING(std::int64_t, cache_positions, 1 << 16, 0, std::int64_t{1} << 32,                                        \
+          "Evaluations that the cache holds; 0: no cache.")                                                        \
+  SETTING(bool, random_symmetry, true, false, true,                                                                \
+          "Evaluate each position in one of its symmetries, drawn from its hash and the seed.")                    \
+  SETTING(std::uint64_t, seed, 0, 0, ~std::uint64_t{0}, "Of everything random in the pool.")
+// clang-format on
 
+struct PoolConfig {
+  QIZERO_SETTINGS(PoolConfig, QIZERO_POOL_SETTINGS)
+
+  // Throws InvalidInput that names every invalid value.
   void validate() const {
-    std::string problems;
-    const auto demand = [&](bool good, const std::string& problem) {
-      if (!good) problems += (problems.empty() ? "" : "; ") + problem;
-    };
-    demand(slots >= 1 && slots <= 1'000'000, "slots is " + std::to_string(slots) + ", not between 1 and 1000000");
-    demand(threads >= 1 && threads <= 1024, "threads is " + std::to_string(threads) + ", not between 1 and 1024");
-    demand(leaves_per_tree >= 1 && leaves_per_tree <= 1024,
-           "leaves_per_tree is " + std::to_string(leaves_per_tree) + ", not between 1 and 1024");
-    demand(batches_in_flight == 1 || batches_in_flight == 2,
-           "batches_in_flight is " + std::to_string(batches_in_flight) + ", not 1 or 2");
-    demand(batches_in_flight == 1 || slots >= 2, "two batches in flight need at least 2 slots");
-    demand(cache_positions >= 0 && cache_positions <= (std::int64_t{1} << 32),
-           "cache_positions is " + std::to_string(cache_positions) + ", not between 0 and 2^32");
+    std::string problems = settings_out_of_range(*this);
+    if (batches_in_flight == 2 && slots < 2)
+      add_problem(problems, "two batches in flight need at least 2 slots, not " + std::to_string(slots));
     if (!problems.empty()) throw InvalidInput("pool: " + problems);
   }
 };

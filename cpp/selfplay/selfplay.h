@@ -12,65 +12,54 @@
 
 namespace qizero {
 
+// clang-format off
+#define QIZERO_SELFPLAY_SETTINGS(SETTING)                                                                          \
+  SETTING(double, full_share, 1, 0.01, 1,                                                                          \
+          "Share of the moves that are searched fully and recorded (playout-cap randomisation, Wu 2019); the "     \
+          "others use the fast search.")                                                                           \
+  /* Openings */                                                                                                   \
+  SETTING(double, random_opening_share, 0, 0, 1,                                                                   \
+          "Share of the games that begin with 1 to random_plies uniformly random plies, which are not recorded.")  \
+  SETTING(int, random_plies, 0, 0, 1000, "Largest number of random plies at the beginning of a game.")             \
+  /* Choice of actions */                                                                                          \
+  SETTING(double, temperature, 1, 0, 100,                                                                          \
+          "Temperature of the choice up to temperature_plies; 0: the best action. AlphaZero: 1.")                  \
+  SETTING(double, final_temperature, 0, 0, 100, "Temperature that the choice falls to after temperature_plies.")   \
+  SETTING(int, temperature_plies, 10, 0, 100'000, "Plies with the full temperature. AlphaZero: 30.")               \
+  SETTING(double, temperature_halflife, 0, 0, 100'000,                                                             \
+          "Plies in which the temperature falls by half towards final_temperature; 0: at once, as AlphaZero.")     \
+  /* Ends of games */                                                                                              \
+  SETTING(bool, adjudicate, true, false, true,                                                                     \
+          "A game whose root is proven ends there with the proven result.")                                        \
+  SETTING(double, resign_value, 1, 0, 1,                                                                           \
+          "A game ends as lost when the mover's value stays below -resign_value for resign_moves of its own "      \
+          "searches; 1: never.")                                                                                   \
+  SETTING(int, resign_moves, 3, 1, 1000, "Searches below -resign_value before a game is resigned.")                \
+  SETTING(double, play_on_share, 0.1, 0, 1,                                                                        \
+          "Share of the games that are neither adjudicated nor resigned; their rows learn the proven result, not " \
+          "the one that was played.")                                                                              \
+  /* Exact search by the rules alone. A proven position needs no evaluation: it is played out perfectly, at random \
+     among equally good actions, and teaches exact values and policies. Earlier positions learn the first result   \
+     that was proven after them. */                                                                                \
+  SETTING(std::int64_t, prove_nodes, 0, 0, 1'000'000'000,                                                          \
+          "Nodes of the exact search, by the rules alone, of every position from prove_from_ply on; 0: none. "     \
+          "Proven positions are played out perfectly.")                                                            \
+  SETTING(int, prove_from_ply, 0, 0, 100'000, "First ply that is searched exactly.")                               \
+  SETTING(double, limit_value_share, 0, 0, 1,                                                                      \
+          "Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.")
+// clang-format on
+
 struct SelfPlayParams {
-  // The search whose policy is learnt, and the cheaper one that most moves use under playout-cap randomisation (Wu
-  // 2019): no noise, no policy target, only more games for the value. `full_share` of the moves are searched fully; 1:
-  // all.
+  // The search whose policy is learnt, and the cheaper one of the other moves: no noise, no policy target, more games
+  // for the value.
   SearchParams full, fast;
-  double full_share = 1.0;
-  bool record_fast = false;  // rows of fast searches are kept too, with policy_weight 0
+  QIZERO_SETTINGS(SelfPlayParams, QIZERO_SELFPLAY_SETTINGS)
 
-  // Openings: this share of the games begins with 1 … random_plies uniformly random plies, which are not recorded.
-  double random_opening_share = 0.0;
-  int random_plies = 0;
-
-  // Temperature of the choice: `temperature` up to `temperature_plies` plies, then falling by half every
-  // `temperature_halflife` plies towards `final_temperature`. AlphaZero: 1 for 30 plies, then 0 at once (half-life 0).
-  double temperature = 1.0, final_temperature = 0.0;
-  int temperature_plies = 10;
-  double temperature_halflife = 0.0;
-
-  // A game whose root is proven ends there with the proven result. `play_on_share` of the games go on; they too teach
-  // what was proven, not what was played.
-  bool adjudicate = true;
-  // A game ends as lost when the mover's value stays below -resign_value for resign_moves searches of its own; 1:
-  // never.
-  double resign_value = 1.0;
-  int resign_moves = 3;
-  double play_on_share = 0.1;
-
-  // From this ply on, positions are first searched exactly, by the rules alone, with at most so many nodes (0: not at
-  // all). What is proven so needs no evaluations: it is played out perfectly, among equally good actions at random, and
-  // teaches exact values and policies. Earlier positions learn the first result that was proven after them.
-  std::int64_t prove_nodes = 0;
-  int prove_from_ply = 0;
-
-  // Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.
-  double limit_value_share = 0.0;
-
-  template <class F>
-  static void fields(F&& f) {
-    f("full_share", &SelfPlayParams::full_share, 0.0, 1.0);
-    f("record_fast", &SelfPlayParams::record_fast);
-    f("random_opening_share", &SelfPlayParams::random_opening_share, 0.0, 1.0);
-    f("random_plies", &SelfPlayParams::random_plies, 0, 1000);
-    f("temperature", &SelfPlayParams::temperature, 0.0, 100.0);
-    f("final_temperature", &SelfPlayParams::final_temperature, 0.0, 100.0);
-    f("temperature_plies", &SelfPlayParams::temperature_plies, 0, 100000);
-    f("temperature_halflife", &SelfPlayParams::temperature_halflife, 0.0, 100000.0);
-    f("adjudicate", &SelfPlayParams::adjudicate);
-    f("resign_value", &SelfPlayParams::resign_value, 0.0, 1.0);
-    f("resign_moves", &SelfPlayParams::resign_moves, 1, 1000);
-    f("play_on_share", &SelfPlayParams::play_on_share, 0.0, 1.0);
-    f("prove_nodes", &SelfPlayParams::prove_nodes, std::int64_t{0}, std::int64_t{1'000'000'000});
-    f("prove_from_ply", &SelfPlayParams::prove_from_ply, 0, 100000);
-    f("limit_value_share", &SelfPlayParams::limit_value_share, 0.0, 1.0);
-  }
-
+  // Throws InvalidInput that names every invalid value.
   void validate() const {
     full.validate();
     fast.validate();
-    if (const std::string problems = fields_out_of_range(*this); !problems.empty())
+    if (const std::string problems = settings_out_of_range(*this); !problems.empty())
       throw InvalidInput("self-play: " + problems);
   }
 };
@@ -175,7 +164,7 @@ class SelfPlay final : public Pool<G>::Driver {
   bool search_done(int slot, Search<G>& search) override {
     SelfPlayGame& g = game(slot);
     const int player = search.root_position().to_move();
-    if (g.full || params_.record_fast) record(g, search);
+    if (g.full) record(g, search);
 
     if (const Node& root = search.root_node(); root.known() && params_.adjudicate) {
       const int ply = static_cast<int>(g.actions.size());

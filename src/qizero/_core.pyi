@@ -235,170 +235,264 @@ class CancelToken:
     def cancelled(self) -> bool: ...
 
 class SearchParams:
-    """Every constant of the search; cpp/mcts/params.h explains each."""
-
-    def __init__(self, **values: float | bool | str) -> None: ...
-    @property
-    def c_init(self) -> float: ...
-    @c_init.setter
-    def c_init(self, arg: float, /) -> None: ...
-    @property
-    def c_base(self) -> float: ...
-    @c_base.setter
-    def c_base(self, arg: float, /) -> None: ...
-    @property
-    def fpu_reduction(self) -> float: ...
-    @fpu_reduction.setter
-    def fpu_reduction(self, arg: float, /) -> None: ...
-    @property
-    def root_fpu_reduction(self) -> float: ...
-    @root_fpu_reduction.setter
-    def root_fpu_reduction(self, arg: float, /) -> None: ...
-    @property
-    def uct_c(self) -> float: ...
-    @uct_c.setter
-    def uct_c(self, arg: float, /) -> None: ...
-    @property
-    def virtual_loss(self) -> float: ...
-    @virtual_loss.setter
-    def virtual_loss(self, arg: float, /) -> None: ...
-    @property
-    def noise_epsilon(self) -> float: ...
-    @noise_epsilon.setter
-    def noise_epsilon(self, arg: float, /) -> None: ...
-    @property
-    def noise_alpha(self) -> float: ...
-    @noise_alpha.setter
-    def noise_alpha(self, arg: float, /) -> None: ...
-    @property
-    def root_policy_temperature(self) -> float: ...
-    @root_policy_temperature.setter
-    def root_policy_temperature(self, arg: float, /) -> None: ...
-    @property
-    def gumbel(self) -> bool: ...
-    @gumbel.setter
-    def gumbel(self, arg: bool, /) -> None: ...
-    @property
-    def gumbel_considered(self) -> int: ...
-    @gumbel_considered.setter
-    def gumbel_considered(self, arg: int, /) -> None: ...
-    @property
-    def gumbel_scale(self) -> float: ...
-    @gumbel_scale.setter
-    def gumbel_scale(self, arg: float, /) -> None: ...
-    @property
-    def c_visit(self) -> float: ...
-    @c_visit.setter
-    def c_visit(self, arg: float, /) -> None: ...
-    @property
-    def c_scale(self) -> float: ...
-    @c_scale.setter
-    def c_scale(self, arg: float, /) -> None: ...
-    @property
-    def solver(self) -> bool: ...
-    @solver.setter
-    def solver(self, arg: bool, /) -> None: ...
-    @property
-    def simulations(self) -> int: ...
-    @simulations.setter
-    def simulations(self, arg: int, /) -> None: ...
-    @property
-    def milliseconds(self) -> float: ...
-    @milliseconds.setter
-    def milliseconds(self, arg: float, /) -> None: ...
-    @property
-    def early_stop(self) -> bool: ...
-    @early_stop.setter
-    def early_stop(self, arg: bool, /) -> None: ...
-    @property
-    def max_tree_bytes(self) -> int: ...
-    @max_tree_bytes.setter
-    def max_tree_bytes(self, arg: int, /) -> None: ...
-    @property
-    def temperature(self) -> float: ...
-    @temperature.setter
-    def temperature(self, arg: float, /) -> None: ...
-    @property
-    def improved_policy(self) -> bool: ...
-    @improved_policy.setter
-    def improved_policy(self, arg: bool, /) -> None: ...
-    @property
-    def selection(self) -> str:
-        """'puct', 'improved_policy' or 'uct'."""
-
-    @selection.setter
-    def selection(self, arg: str, /) -> None: ...
-
-class SelfPlayParams:
-    """How games are played; cpp/selfplay/selfplay.h explains each."""
-
-    def __init__(self, full: SearchParams, fast: SearchParams | None = None, **values: float | bool) -> None: ...
-    @property
-    def full_share(self) -> float: ...
-    @full_share.setter
-    def full_share(self, arg: float, /) -> None: ...
-    @property
-    def record_fast(self) -> bool: ...
-    @record_fast.setter
-    def record_fast(self, arg: bool, /) -> None: ...
-    @property
-    def random_opening_share(self) -> float: ...
-    @random_opening_share.setter
-    def random_opening_share(self, arg: float, /) -> None: ...
-    @property
-    def random_plies(self) -> int: ...
-    @random_plies.setter
-    def random_plies(self, arg: int, /) -> None: ...
-    @property
-    def temperature(self) -> float: ...
-    @temperature.setter
-    def temperature(self, arg: float, /) -> None: ...
-    @property
-    def final_temperature(self) -> float: ...
-    @final_temperature.setter
-    def final_temperature(self, arg: float, /) -> None: ...
-    @property
-    def temperature_plies(self) -> int: ...
-    @temperature_plies.setter
-    def temperature_plies(self, arg: int, /) -> None: ...
-    @property
-    def temperature_halflife(self) -> float: ...
-    @temperature_halflife.setter
-    def temperature_halflife(self, arg: float, /) -> None: ...
-    @property
-    def adjudicate(self) -> bool: ...
-    @adjudicate.setter
-    def adjudicate(self, arg: bool, /) -> None: ...
-    @property
-    def resign_value(self) -> float: ...
-    @resign_value.setter
-    def resign_value(self, arg: float, /) -> None: ...
-    @property
-    def resign_moves(self) -> int: ...
-    @resign_moves.setter
-    def resign_moves(self, arg: int, /) -> None: ...
-    @property
-    def play_on_share(self) -> float: ...
-    @play_on_share.setter
-    def play_on_share(self, arg: float, /) -> None: ...
-    @property
-    def prove_nodes(self) -> int: ...
-    @prove_nodes.setter
-    def prove_nodes(self, arg: int, /) -> None: ...
-    @property
-    def prove_from_ply(self) -> int: ...
-    @prove_from_ply.setter
-    def prove_from_ply(self, arg: int, /) -> None: ...
-    @property
-    def limit_value_share(self) -> float: ...
-    @limit_value_share.setter
-    def limit_value_share(self, arg: float, /) -> None: ...
-
-class PoolConfig:
-    """Size and threads of a pool; cpp/mcts/pool.h explains each."""
+    """The settings of a search."""
 
     def __init__(
         self,
+        *,
+        selection: str = "puct",
+        c_init: float = 1.25,
+        c_base: float = 19652.0,
+        fpu_reduction: float = 0.25,
+        root_fpu_reduction: float = 0.1,
+        uct_c: float = 1.4,
+        virtual_loss: float = 1.0,
+        noise_epsilon: float = 0.0,
+        noise_alpha: float = 10.0,
+        root_policy_temperature: float = 1.0,
+        gumbel: bool = False,
+        gumbel_considered: int = 16,
+        gumbel_scale: float = 1.0,
+        c_visit: float = 50.0,
+        c_scale: float = 0.1,
+        solver: bool = True,
+        simulations: int = 200,
+        milliseconds: float = 0.0,
+        early_stop: bool = False,
+        max_tree_bytes: int = 1073741824,
+        improved_policy: bool = False,
+    ) -> None: ...
+    @property
+    def selection(self) -> str:
+        """
+        How a node below the root chooses among its actions. puct: as AlphaZero; improved_policy: as Gumbel AlphaZero; uct: UCB1, for random playouts.
+        """
+
+    @property
+    def c_init(self) -> float:
+        """
+        Exploration of PUCT: c(N) = c_init + log((1 + N + c_base) / c_base). AlphaZero: 1.25.
+        """
+
+    @property
+    def c_base(self) -> float:
+        """Visits at which the exploration of PUCT grows. AlphaZero: 19652."""
+
+    @property
+    def fpu_reduction(self) -> float:
+        """
+        First-play urgency: an unvisited action counts as the node's value minus this * sqrt(prior mass visited so far), scaled by (1 + value) / 2 and at least -1. KataGo: 0.2.
+        """
+
+    @property
+    def root_fpu_reduction(self) -> float:
+        """fpu_reduction at the root. KataGo: 0.1."""
+
+    @property
+    def uct_c(self) -> float:
+        """
+        Exploration of UCT: value + uct_c * sqrt(log(N) / n). UCB1 for values in [-1, 1]: 2 * sqrt(2).
+        """
+
+    @property
+    def virtual_loss(self) -> float:
+        """
+        Lost visits that each pending evaluation counts as. AlphaGo: 3; 1 is enough for few leaves.
+        """
+
+    @property
+    def noise_epsilon(self) -> float:
+        """
+        Share of Dirichlet noise in the priors of the root; 0: none. AlphaZero in self-play: 0.25.
+        """
+
+    @property
+    def noise_alpha(self) -> float:
+        """
+        Total concentration of the Dirichlet noise, divided among the legal actions. AlphaZero: about 10.8 for Go, 10.5 for chess.
+        """
+
+    @property
+    def root_policy_temperature(self) -> float:
+        """
+        The priors of the root are raised to 1/this and normalised before noise, also in the improved policy; more than 1 flattens them, so that learning does not only sharpen. KataGo: 1.25 falling to 1.1.
+        """
+
+    @property
+    def gumbel(self) -> bool:
+        """
+        Sequential halving over sampled actions instead of PUCT at the root, for few simulations; needs simulations.
+        """
+
+    @property
+    def gumbel_considered(self) -> int:
+        """
+        Largest number of actions that the Gumbel root samples without replacement. Paper: 16.
+        """
+
+    @property
+    def gumbel_scale(self) -> float:
+        """
+        Scale of the Gumbel noise: 1 samples from the policy, 0 takes the best action.
+        """
+
+    @property
+    def c_visit(self) -> float:
+        """
+        sigma(q) = (c_visit + most visits of an action) * c_scale * q, for q in [-1, 1]. Paper, mctx: 50.
+        """
+
+    @property
+    def c_scale(self) -> float:
+        """
+        Scale of sigma(q), see c_visit. Paper: 1 on q scaled to [0, 1]; mctx: 0.1.
+        """
+
+    @property
+    def solver(self) -> bool:
+        """
+        Proven wins, draws and losses travel up the tree; a proven root ends the search.
+        """
+
+    @property
+    def simulations(self) -> int:
+        """
+        Simulations per search, those in a reused tree not counted; 0: no limit.
+        """
+
+    @property
+    def milliseconds(self) -> float:
+        """
+        Milliseconds per search; 0: no limit. With both limits, whichever comes first.
+        """
+
+    @property
+    def early_stop(self) -> bool:
+        """
+        Stop when the leading action can no longer lose its lead within simulations, or when there is only one action.
+        """
+
+    @property
+    def max_tree_bytes(self) -> int:
+        """
+        Largest size of one tree; a search that reaches it ends with its result so far. 32-bit indices reach the upper limit.
+        """
+
+    @property
+    def improved_policy(self) -> bool:
+        """
+        The policy that a search reports, and that temperatures draw from, is softmax(log prior + sigma(completed q)) instead of the share of visits. A Gumbel root always reports it.
+        """
+
+    def __repr__(self) -> str: ...
+
+class SelfPlayParams:
+    """How games are played in self-play."""
+
+    def __init__(
+        self,
+        full: SearchParams,
+        fast: SearchParams | None = None,
+        *,
+        full_share: float = 1.0,
+        random_opening_share: float = 0.0,
+        random_plies: int = 0,
+        temperature: float = 1.0,
+        final_temperature: float = 0.0,
+        temperature_plies: int = 10,
+        temperature_halflife: float = 0.0,
+        adjudicate: bool = True,
+        resign_value: float = 1.0,
+        resign_moves: int = 3,
+        play_on_share: float = 0.1,
+        prove_nodes: int = 0,
+        prove_from_ply: int = 0,
+        limit_value_share: float = 0.0,
+    ) -> None:
+        """
+        `full`: the search whose policy is learnt; `fast`: of the other moves, `full` if left out.
+        """
+
+    @property
+    def full_share(self) -> float:
+        """
+        Share of the moves that are searched fully and recorded (playout-cap randomisation, Wu 2019); the others use the fast search.
+        """
+
+    @property
+    def random_opening_share(self) -> float:
+        """
+        Share of the games that begin with 1 to random_plies uniformly random plies, which are not recorded.
+        """
+
+    @property
+    def random_plies(self) -> int:
+        """Largest number of random plies at the beginning of a game."""
+
+    @property
+    def temperature(self) -> float:
+        """
+        Temperature of the choice up to temperature_plies; 0: the best action. AlphaZero: 1.
+        """
+
+    @property
+    def final_temperature(self) -> float:
+        """Temperature that the choice falls to after temperature_plies."""
+
+    @property
+    def temperature_plies(self) -> int:
+        """Plies with the full temperature. AlphaZero: 30."""
+
+    @property
+    def temperature_halflife(self) -> float:
+        """
+        Plies in which the temperature falls by half towards final_temperature; 0: at once, as AlphaZero.
+        """
+
+    @property
+    def adjudicate(self) -> bool:
+        """A game whose root is proven ends there with the proven result."""
+
+    @property
+    def resign_value(self) -> float:
+        """
+        A game ends as lost when the mover's value stays below -resign_value for resign_moves of its own searches; 1: never.
+        """
+
+    @property
+    def resign_moves(self) -> int:
+        """Searches below -resign_value before a game is resigned."""
+
+    @property
+    def play_on_share(self) -> float:
+        """
+        Share of the games that are neither adjudicated nor resigned; their rows learn the proven result, not the one that was played.
+        """
+
+    @property
+    def prove_nodes(self) -> int:
+        """
+        Nodes of the exact search, by the rules alone, of every position from prove_from_ply on; 0: none. Proven positions are played out perfectly.
+        """
+
+    @property
+    def prove_from_ply(self) -> int:
+        """First ply that is searched exactly."""
+
+    @property
+    def limit_value_share(self) -> float:
+        """
+        Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.
+        """
+
+    def __repr__(self) -> str: ...
+
+class PoolConfig:
+    """Size and threads of a pool of searches."""
+
+    def __init__(
+        self,
+        *,
         slots: int = 1,
         threads: int = 1,
         leaves_per_tree: int = 1,
@@ -408,19 +502,45 @@ class PoolConfig:
         seed: int = 0,
     ) -> None: ...
     @property
-    def slots(self) -> int: ...
+    def slots(self) -> int:
+        """Searches at once; in self-play, games at once."""
+
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        """Threads that search."""
+
     @property
-    def leaves_per_tree(self) -> int: ...
+    def leaves_per_tree(self) -> int:
+        """
+        Pending evaluations in one tree; more than 1 needs virtual_loss and changes the search a little.
+        """
+
     @property
-    def batches_in_flight(self) -> int: ...
+    def batches_in_flight(self) -> int:
+        """
+        2: the slots form two groups; while the batch of one is evaluated, a background thread searches the other.
+        """
+
     @property
-    def cache_positions(self) -> int: ...
+    def cache_positions(self) -> int:
+        """Evaluations that the cache holds; 0: no cache."""
+
     @property
-    def random_symmetry(self) -> bool: ...
+    def random_symmetry(self) -> bool:
+        """
+        Evaluate each position in one of its symmetries, drawn from its hash and the seed.
+        """
+
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Of everything random in the pool."""
+
+    def __repr__(self) -> str: ...
+
+def settings() -> list[dict[str, Any]]:
+    """
+    Every setting of searches, self-play and pools: group, name, meaning, type, low, high, choices, default.
+    """
 
 class SearchResult:
     """What a search found, from the mover's side; arrays are [num_actions]."""
