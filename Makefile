@@ -27,7 +27,7 @@ CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help play test format page wheel-check stubs tree clean
+.PHONY: help play test format page wheel-check stubs tree settings-table clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -140,6 +140,9 @@ stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled m
 
 tree:  ## write the README's list of source files anew
 	@$(PYTHON) tests/readme_tree.py
+
+settings-table: $(VENV)/.test  ## write the tables of settings in docs/training.md
+	@python tests/settings_table.py
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -25,8 +25,8 @@ from pathlib import Path
 from qizero.base.events import Events
 from qizero.base.results import provenance, write_result
 from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_checkpoint
-from qizero.training.config import load_config
 from qizero.training.run import Run
+from qizero.training.settings import load_settings
 
 SETTINGS = (
     "run.network=8x1",
@@ -57,7 +57,7 @@ def train(directory: Path, cycles: int, kill_at: int) -> None:
     events.subscribe(
         lambda name, values: print(name, values.get("text", ""), flush=True) if name == "warning" else None
     )
-    run = Run(directory, load_config("tictactoe", None, [*SETTINGS, f"run.cycles={cycles}"]), events)
+    run = Run(directory, load_settings("tictactoe", None, [*SETTINGS, f"run.cycles={cycles}"]), events)
     run.open()
     print(f"from cycle {run.cycle}", flush=True)
     run.train()

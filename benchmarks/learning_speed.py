@@ -22,9 +22,9 @@ from qizero.games.catalog import load_game
 from qizero.nets import board_convolution
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.network import Network
-from qizero.training.config import TrainingConfig
 from qizero.training.learner import Learner
 from qizero.training.replay import Batch
+from qizero.training.settings import LearningSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = ("connect4", "othello", "liuzhou", "gomoku(size=9)", "gomoku")
@@ -48,7 +48,7 @@ def random_batch(game: str, rows: int) -> Batch:
 def measure(game: str, network: str, rows: int, rounds: int) -> dict[str, Any]:
     torch.manual_seed(1)
     net = Network.for_game(NetworkConfig.parse(network), load_game(game))
-    learner, batch = Learner(net, TrainingConfig(batch=rows), available_cores()), random_batch(game, rows)
+    learner, batch = Learner(net, LearningSettings(batch=rows), available_cores()), random_batch(game, rows)
     seconds: dict[str, list[float]] = {"core": [], "torch": []}
     for _ in range(rounds + 1):
         for who, times in seconds.items():

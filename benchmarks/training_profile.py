@@ -23,8 +23,8 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.base.results import available_cores, provenance, write_result
-from qizero.training.config import load_config
 from qizero.training.run import Run
+from qizero.training.settings import load_settings
 
 SETTLE_SECONDS = 60
 HERTZ = 99
@@ -66,7 +66,7 @@ def main() -> None:
     seconds = options.minutes * 60 - SETTLE_SECONDS
     if seconds < 10:
         parser.error(f"--minutes is {options.minutes}; the first one is not sampled, so take at least 1.2")
-    config = load_config(
+    config = load_settings(
         options.game,
         settings=[f"run.minutes={options.minutes + 0.5}", "run.backend=native", "evaluation.enabled=false"],
     )

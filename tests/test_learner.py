@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch")
 from qizero.games.catalog import load_game  # noqa: E402
 from qizero.nets.architecture import NetworkConfig  # noqa: E402
 from qizero.nets.network import Network  # noqa: E402
-from qizero.training.config import TrainingConfig  # noqa: E402
 from qizero.training.learner import Learner  # noqa: E402
 from qizero.training.replay import Batch  # noqa: E402
+from qizero.training.settings import LearningSettings  # noqa: E402
 
 pytestmark = pytest.mark.training
 
@@ -38,7 +38,7 @@ def repeated(batch: Batch, times: int) -> Batch:
 
 def learner(threads: int) -> Learner:
     torch.manual_seed(3)
-    return Learner(Network.for_game(NetworkConfig.parse("8x2"), GAME), TrainingConfig(warmup_steps=0), threads)
+    return Learner(Network.for_game(NetworkConfig.parse("8x2"), GAME), LearningSettings(warmup_steps=0), threads)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -27,10 +27,10 @@ from qizero.training.checkpoint import (
     load_newest,
     save_checkpoint,
 )
-from qizero.training.config import SelfPlayConfig, TrainConfig, load_config
 from qizero.training.rating import rate_network, read_evaluations
 from qizero.training.run import Run, RunError
 from qizero.training.selfplay import CycleResult, play_cycle
+from qizero.training.settings import SelfPlaySettings, Settings, SettingsError, load_settings
 
 pytestmark = pytest.mark.training
 
@@ -50,13 +50,11 @@ SMALL = (
 )
 
 
-def small_config(cycles: int, *more: str) -> TrainConfig:
-    return load_config("tictactoe", None, [*SMALL, f"run.cycles={cycles}", *more])
+def small_config(cycles: int, *more: str) -> Settings:
+    return load_settings("tictactoe", None, [*SMALL, f"run.cycles={cycles}", *more])
 
 
-def run_cycles(
-    directory: Path, config: TrainConfig, stop_after: int | None = None
-) -> tuple[Run, list[tuple[str, Any]]]:
+def run_cycles(directory: Path, config: Settings, stop_after: int | None = None) -> tuple[Run, list[tuple[str, Any]]]:
     seen: list[tuple[str, Any]] = []
     events = Events()
     events.subscribe(lambda name, values: seen.append((name, values)))
@@ -117,7 +115,7 @@ def test_a_variant_has_slots_and_rows_in_proportion_to_its_share(
     slots: list[tuple[str, int]] = []
     rows: list[int] = []
 
-    def play_and_note(game: Game, config: SelfPlayConfig, *arguments: Any, **settings: Any) -> CycleResult:
+    def play_and_note(game: Game, config: SelfPlaySettings, *arguments: Any, **settings: Any) -> CycleResult:
         result = play_cycle(game, config, *arguments, **settings)
         slots.append((str(game), config.slots))
         rows.append(len(result.rows))
@@ -126,7 +124,7 @@ def test_a_variant_has_slots_and_rows_in_proportion_to_its_share(
     monkeypatch.setattr("qizero.training.run.play_cycle", play_and_note)
     variants = ("gomoku(size=6)", "gomoku(size=7)")
     settings = [*SMALL, "run.cycles=2", f"run.variants={list(variants)}", "run.shares=[3, 1]"]
-    _, seen = run_cycles(tmp_path, load_config("gomoku", None, settings))
+    _, seen = run_cycles(tmp_path, load_settings("gomoku", None, settings))
     assert slots == [(variants[0], 24), (variants[1], 8)] * 2
     assert min(rows[0::2]) >= 150
     assert min(rows[1::2]) >= 50
@@ -280,9 +278,18 @@ def test_a_damaged_chunk_is_left_out(tmp_path: Path) -> None:
     assert any(chunk.name in values["text"] for name, values in seen if name == "warning")
 
 
+def test_too_little_memory_names_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("qizero.training.selfplay.new_selfplay", no_memory)
+    with pytest.raises(SettingsError, match=r"not enough memory for selfplay\.cache_positions=99 and selfplay\.slots="):
+        run_cycles(tmp_path, small_config(1, "selfplay.cache_positions=99"))
+
+
 def test_it_learns(tmp_path: Path) -> None:
     """After a small fixed budget the network beats its untrained self."""
-    config = load_config(
+    config = load_settings(
         "tictactoe",
         None,
         [

@@ -34,7 +34,7 @@ from qizero.players.levels import definition_of, levels_of
 from qizero.players.specs import PlayerSpecError, make_player
 from qizero.strength.ladder import play_ladder
 from qizero.strength.match import MatchResult, Sprt, play_match
-from qizero.training.config import ConfigError, load_config
+from qizero.training.settings import SettingsError, load_settings
 
 if TYPE_CHECKING:
     from qizero.training.run import Run
@@ -182,7 +182,7 @@ def train(
     chosen = list(settings or [])
     chosen += [f"run.minutes={minutes}"] if minutes is not None else []
     chosen += [f"run.seed={seed}"] if seed is not None else []
-    loaded = load_config(game, config, chosen)
+    loaded = load_settings(game, config, chosen)
     directory = run or Path("runs") / load_game(game).name
     events = Events()
     with TrainDisplay(make_console(), loaded.run.minutes) as display:
@@ -427,13 +427,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except (
         BackendError,
-        ConfigError,
         EngineError,
         EvaluationError,
         IllegalActionError,
         InvalidInputError,
         ModelFileError,
         PlayerSpecError,
+        SettingsError,
     ) as error:
         show_error(str(error))
         return 2

@@ -11,16 +11,16 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.base.files import write_atomically
-from qizero.training.config import TrainConfig
 from qizero.training.rating import RatingProcess, ratings_of_run, read_evaluations
 from qizero.training.run import Run
+from qizero.training.settings import Settings
 
 __all__ = ["train"]
 
 FINAL_RATING_SECONDS = 600.0  # a finished run waits at most so long for its last matches
 
 
-def train(directory: Path, config: TrainConfig, events: Events) -> Run:
+def train(directory: Path, config: Settings, events: Events) -> Run:
     """Trains until the budget of the run is used; the same call again resumes.
 
     Ctrl-C ends the cycle early, saves and returns; a second one leaves at once.

@@ -16,8 +16,8 @@ from torch.nn import functional as F  # noqa: N812
 from qizero.games.catalog import Game
 from qizero.nets.network import MOVES_LEFT_UNIT, Network, weights_of_state
 from qizero.nets.weights import NetworkWeights
-from qizero.training.config import TrainingConfig
 from qizero.training.replay import Batch
+from qizero.training.settings import LearningSettings
 
 __all__ = ["Learner", "Losses"]
 
@@ -43,7 +43,7 @@ class Learner:
     other a hundred times a step. Batch norm sees a part of the batch.
     """
 
-    def __init__(self, network: Network, config: TrainingConfig, threads: int = 1) -> None:
+    def __init__(self, network: Network, config: LearningSettings, threads: int = 1) -> None:
         self.config = config
         self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.replicas = [self.network, *(replica_of(self.network) for _ in range(threads - 1))]

@@ -23,7 +23,7 @@ from qizero.games.catalog import Game, load_game
 from qizero.nets.weights import find_network
 from qizero.players.specs import make_player
 from qizero.strength.match import MatchResult, Rating, play_match, rate
-from qizero.training.config import TrainConfig, config_from_json
+from qizero.training.settings import Settings, settings_from_json
 
 __all__ = ["Evaluation", "RatingProcess", "ratings_of_run", "read_evaluations"]
 
@@ -124,7 +124,7 @@ class RatingProcess:
             self._process.wait()
 
 
-def rate_network(run: Path, config: TrainConfig, cycle: int, minutes: float, net: Path) -> None:
+def rate_network(run: Path, config: Settings, cycle: int, minutes: float, net: Path) -> None:
     """Plays the matches of one cycle and writes their lines."""
     game = load_game(config.game)
     settings = config.evaluation
@@ -201,7 +201,7 @@ def stand_back(*, entirely: bool) -> None:
 def main() -> None:
     run, cycle, minutes, net = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
     stand_back(entirely=bool(read_evaluations(run)))  # the first rating is awaited: it shows that the run works
-    config = config_from_json(json.loads((run / "config.json").read_text("utf-8"))["config"])
+    config = settings_from_json(json.loads((run / "config.json").read_text("utf-8"))["config"])
     rate_network(run, config, cycle, minutes, net)
 
 

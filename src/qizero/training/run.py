@@ -40,10 +40,10 @@ from qizero.nets.network import Network, export_onnx, load_weights, to_onnx
 from qizero.nets.onnx_file import OnnxFile, parse_onnx
 from qizero.nets.weights import write_weights
 from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
-from qizero.training.config import TrainConfig
 from qizero.training.learner import Learner, mean_losses
 from qizero.training.replay import Batch, ChunkError, Window, read_chunk, write_chunk
 from qizero.training.selfplay import CycleResult, ParkedGamesError, play_cycle
+from qizero.training.settings import Settings
 
 __all__ = ["Run", "RunError"]
 
@@ -55,7 +55,7 @@ class RunError(RuntimeError):
 class Run:
     """Call `open`, then `train`. `stop` may be set at any time: the cycle is cut short and saved, `train` returns."""
 
-    def __init__(self, directory: Path, config: TrainConfig, events: Events) -> None:
+    def __init__(self, directory: Path, config: Settings, events: Events) -> None:
         self.directory = directory
         self.config = config
         self.events = events
@@ -212,7 +212,7 @@ class Run:
             play = functools.partial(
                 play_cycle,
                 game,
-                dataclasses.replace(self.config.selfplay, slots=slots),
+                self.config.selfplay.model_copy(update={"slots": slots}),
                 self.evaluators[i],
                 max(1, round(self.config.replay.rows_per_cycle * share)),
                 progress=progress,

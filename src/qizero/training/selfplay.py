@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
+from qizero.base.core_settings import CORE_SETTINGS
 from qizero.games.catalog import InvalidInputError
 from qizero.nets.evaluator import Evaluator, TimedEvaluator
 from qizero.players.driver import drive
-from qizero.training.config import SelfPlayConfig
 from qizero.training.replay import row_dtype
+from qizero.training.settings import SelfPlaySettings, SettingsError
 
 __all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
 
@@ -36,49 +37,31 @@ class CycleResult:
     evaluator_seconds: float
 
 
-def selfplay_params(config: SelfPlayConfig, progress: float) -> SelfPlayParams:
+def selfplay_params(config: SelfPlaySettings, progress: float) -> SelfPlayParams:
     """The C++ parameters at `progress` (0 … 1) of the run."""
+
+    def of_group(group: str) -> dict[str, Any]:
+        """The settings of the run that the core declares in this group."""
+        names = [core.name for core in CORE_SETTINGS.values() if core.group == group]
+        return {name: value for name, value in config if name in names}
+
     simulations = round(config.simulations + (config.final_simulations - config.simulations) * progress)
-    shared = {
-        "c_init": config.c_init,
-        "c_visit": config.c_visit,
-        "c_scale": config.c_scale,
-        "fpu_reduction": config.fpu_reduction,
-    }
-    full = SearchParams(
-        simulations=simulations,
-        gumbel=config.gumbel,
-        gumbel_considered=config.gumbel_considered,
-        selection="improved_policy" if config.gumbel else "puct",
-        improved_policy=config.improved_policy,
-        noise_epsilon=config.noise_epsilon,
-        noise_alpha=config.noise_alpha,
-        root_policy_temperature=config.root_policy_temperature,
-        **shared,
+    selection = "improved_policy" if config.gumbel else "puct"
+    full = SearchParams(**of_group("search") | {"simulations": simulations, "selection": selection})
+    fast = SearchParams(
+        simulations=min(config.fast_simulations, simulations),
+        improved_policy=True,
+        c_init=config.c_init,
+        c_visit=config.c_visit,
+        c_scale=config.c_scale,
+        fpu_reduction=config.fpu_reduction,
     )
-    fast = SearchParams(simulations=min(config.fast_simulations, simulations), improved_policy=True, **shared)
-    return SelfPlayParams(
-        full,
-        fast,
-        full_share=config.full_share,
-        random_opening_share=config.random_opening_share,
-        random_plies=config.random_plies,
-        temperature=config.temperature,
-        temperature_plies=config.temperature_plies,
-        temperature_halflife=config.temperature_halflife,
-        final_temperature=config.final_temperature,
-        adjudicate=config.adjudicate,
-        resign_value=config.resign_value,
-        play_on_share=config.play_on_share,
-        prove_nodes=config.prove_nodes,
-        prove_from_ply=config.prove_from_ply,
-        limit_value_share=config.limit_value_share,
-    )
+    return SelfPlayParams(full, fast, **of_group("selfplay"))
 
 
 def play_cycle(
     game: Game,
-    config: SelfPlayConfig,
+    config: SelfPlaySettings,
     evaluator: Evaluator,
     rows_wanted: int,
     *,
@@ -95,7 +78,13 @@ def play_cycle(
     pool_config = PoolConfig(
         slots=config.slots, threads=threads, batches_in_flight=2, cache_positions=config.cache_positions, seed=seed
     )
-    selfplay = new_selfplay(game, pool_config, selfplay_params(config, progress))
+    try:
+        selfplay = new_selfplay(game, pool_config, selfplay_params(config, progress))
+    except MemoryError:
+        raise SettingsError(
+            f"not enough memory for selfplay.cache_positions={config.cache_positions} and "
+            f"selfplay.slots={config.slots} of {game}; lower them"
+        ) from None
     if parked is not None:
         try:
             selfplay.restore(parked)
