@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from qizero.training.settings import SECTIONS, number_text, range_of
+from qizero.base.core_settings import number_text
+from qizero.training.settings import SECTIONS, range_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "training.md"
 BEGIN, END = "<!-- settings: begin (make settings-table) -->", "<!-- settings: end -->"

@@ -389,6 +389,18 @@ def test_engines_are_named_where_the_server_is_started() -> None:
         launch.run(engines=["/no/such/engine"])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the directories of other systems are platformdirs' business")
+def test_games_are_kept_in_the_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("QIZERO_DATA", raising=False)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert launch.data_directory() == tmp_path / ".local" / "state" / "qizero"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert launch.data_directory() == tmp_path / "state" / "qizero"
+    monkeypatch.setenv("QIZERO_DATA", str(tmp_path / "data"))
+    assert launch.data_directory() == tmp_path / "data"
+
+
 def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
     command = [
         sys.executable,

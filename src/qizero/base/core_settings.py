@@ -7,7 +7,7 @@ from typing import Any
 
 from qizero import _core
 
-__all__ = ["CORE_SETTINGS", "CoreSetting"]
+__all__ = ["CORE_SETTINGS", "CoreSetting", "number_text"]
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,8 @@ CORE_SETTINGS: dict[str, CoreSetting] = {
     f"{row['group']}.{row['name']}": CoreSetting(**row) for row in _core.settings()
 }
 """By group and name, such as "search.c_init"."""
+
+
+def number_text(value: float) -> str:
+    """A limit for people: 1,000,000 or 0.01."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"

@@ -14,7 +14,7 @@ from qizero.base.console import make_console
 from qizero.bench.games import bench_env, bench_rollout
 from qizero.bench.peers import PEER_PYTHON
 from qizero.bench.search import bench_evaluator, bench_search, bench_selfplay
-from qizero.cli.options import GameOption, JsonOption, SecondsOption, SeedOption, ThreadsOption, check_json, number
+from qizero.cli.options import GameOption, JsonOption, SecondsOption, SeedOption, SimsOption, ThreadsOption, check_json
 from qizero.cli.tables import show_env, show_evaluator, show_rollout, show_search, show_selfplay
 from qizero.games.catalog import Game, list_games, load_game
 from qizero.nets.architecture import NetworkConfig
@@ -36,19 +36,13 @@ PeerPythonOption = Annotated[
         metavar="PATH", envvar=PEER_PYTHON, help="The interpreter of the environment of benchmarks/requirements.txt."
     ),
 ]
-SimsOption = Annotated[
-    int,
-    typer.Option(
-        metavar="N", parser=number(int, "a whole number", 1, 1_000_000_000), help="Simulations in each search."
-    ),
-]
 ChannelsOption = Annotated[
     int,
-    typer.Option(metavar="N", parser=number(int, "a whole number", 1, 1024), help="Channels of the untrained network."),
+    typer.Option(metavar="N", min=1, max=1024, help="Channels of the untrained network."),
 ]
 BlocksOption = Annotated[
     int,
-    typer.Option(metavar="N", parser=number(int, "a whole number", 0, 100), help="Blocks of the untrained network."),
+    typer.Option(metavar="N", min=0, max=100, help="Blocks of the untrained network."),
 ]
 NetOption = Annotated[Path | None, typer.Option(metavar="FILE", help="A network in ONNX, instead of an untrained one.")]
 
@@ -108,7 +102,7 @@ def bench_search_command(
     batch: Annotated[
         int,
         typer.Option(
-            metavar="N", parser=number(int, "a whole number", 1, 100_000), help="Trees searched at the same time."
+            metavar="N", min=1, max=100_000, help="Trees searched at the same time."
         ),
     ] = 256,
     sims: SimsOption = 64,
@@ -148,7 +142,7 @@ def bench_selfplay_command(
     net: NetOption = None,
     backend: BackendOption = "auto",
     batch: Annotated[
-        int, typer.Option(metavar="N", parser=number(int, "a whole number", 1, 65_536), help="Positions in a batch.")
+        int, typer.Option(metavar="N", min=1, max=65_536, help="Positions in a batch.")
     ] = 256,
     sims: SimsOption = 64,
     threads: ThreadsOption = CORES,

@@ -18,7 +18,7 @@ from qizero.base.console import make_console, show_error
 from qizero.base.version import __version__
 from qizero.cli.bench import bench
 from qizero.cli.match_display import MatchDisplay
-from qizero.cli.options import SEED, JsonOption, SeedOption, check_json, number
+from qizero.cli.options import SEEDS, JsonOption, SeedOption, check_json, problem_of
 from qizero.cli.tables import (
     show_analysis,
     show_games,
@@ -86,7 +86,7 @@ def play(
         int,
         typer.Option(
             metavar="N",
-            parser=number(int, "a port", 1, 65_535),
+            min=1, max=65_535,
             help="The port to listen on; the next free one if it is in use.",
         ),
     ] = 8000,
@@ -120,7 +120,7 @@ def play(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=SEED, help="With --terminal, the seed of the computer's random choices."),
+        typer.Option(metavar="N", **SEEDS, help="With --terminal, the seed of the computer's random choices."),
     ] = None,
 ) -> None:
     """Play a game, in a browser or in this terminal. A PLAYER is human or a spec, such as rollout:sims=1000."""
@@ -144,7 +144,7 @@ GameArgument = Annotated[
 ]
 GamesOption = Annotated[
     int,
-    typer.Option("--games", metavar="N", parser=number(int, "a whole number", 2, 10_000_000), help="Games to play."),
+    typer.Option("--games", metavar="N", min=2, max=10_000_000, help="Games to play."),
 ]
 
 
@@ -155,7 +155,7 @@ def train(
         float | None,
         typer.Option(
             metavar="M",
-            parser=number(float, "a number", 0.01, 100_000),
+            min=0.01, max=100_000.0,
             help="Minutes of training in total, including those before a resumption.",
         ),
     ] = None,
@@ -168,7 +168,7 @@ def train(
         list[str] | None, typer.Option("--set", metavar="SECTION.NAME=VALUE", help="A setting; may be repeated.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", parser=SEED, help="Seed of all random choices of the run.")
+        int | None, typer.Option(metavar="N", **SEEDS, help="Seed of all random choices of the run.")
     ] = None,
 ) -> None:
     """Train a network from zero by self-play. The same command again resumes."""
@@ -210,7 +210,7 @@ def match(
         int | None,
         typer.Option(
             metavar="N",
-            parser=number(int, "a whole number", 0, 1000),
+            min=0, max=1000,
             help="Random plies at the start of each pair of games; the game's own number if left out.",
         ),
     ] = None,
@@ -423,7 +423,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = command.main(args=arguments, prog_name="qizero", standalone_mode=False)
     except typer.TyperException as error:
-        show_error(error.format_message())
+        show_error(problem_of(error))
         return 2
     except (
         BackendError,

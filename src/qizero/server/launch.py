@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import platformdirs
 import uvicorn
 
 from qizero.games.catalog import list_games, load_game
@@ -37,7 +38,7 @@ def data_directory() -> Path:
     """The directory of the games in play: $QIZERO_DATA, or qizero in the user's state directory."""
     if "QIZERO_DATA" in os.environ:
         return Path(os.environ["QIZERO_DATA"])
-    return Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "qizero"
+    return platformdirs.user_state_path("qizero")
 
 
 def free_port(host: str, wanted: int) -> int:

@@ -16,7 +16,7 @@ import annotated_types
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from qizero.base.core_settings import CORE_SETTINGS
+from qizero.base.core_settings import CORE_SETTINGS, number_text
 from qizero.games.catalog import load_game
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import BACKENDS
@@ -437,10 +437,6 @@ def allowed(field: FieldInfo) -> str:
     limits = range_of(field)
     text = words[field.annotation]  # type: ignore[index]
     return text if limits is None else f"{text} between {number_text(limits[0])} and {number_text(limits[1])}"
-
-
-def number_text(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
 
 
 def shown(value: object) -> str:
