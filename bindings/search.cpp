@@ -206,7 +206,6 @@ void bind_search(nb::module_& module) {
           "evaluator"_a, "slice_ms"_a = 0.0,
           "Searches in C++ with 'uniform' or 'rollout' evaluations until every search is done (True) or the slice of "
           "time is over (False).")
-      .def("clear_cache", &AnyPool::clear_cache, nb::call_guard<nb::gil_scoped_release>(), "After new weights.")
       .def("counters", &counters_of, nb::sig("def counters(self) -> dict[str, int]"),
            "simulations, evaluated, known, collisions, searches, batches, rows, capacity, cache_hits, duplicates.");
 

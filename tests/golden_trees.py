@@ -13,8 +13,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from hash_evaluator import HashEvaluator
+
 from qizero import Game, State, load_game
-from qizero.nets.evaluator import HashEvaluator
 from qizero.players.driver import PoolConfig, SearchParams, SearchResult, make_search, search_states
 
 GOLDEN_FILE = Path(__file__).parent / "data" / "golden_trees.json"

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from hash_evaluator import HashEvaluator
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -25,11 +26,9 @@ from qizero.nets.evaluator import (
     BoardEvaluator,
     EvaluationError,
     Evaluator,
-    HashEvaluator,
     ModelFileError,
     OnnxRuntimeEvaluator,
     TorchEvaluator,
-    UniformEvaluator,
     check_evaluation,
     make_evaluator,
     measure_throughput,
@@ -240,14 +239,6 @@ def test_hash_evaluator_never_changes() -> None:
         np.array([1.5332432, -0.2738881, -1.8942649, 1.8835278, -1.5746133, -0.69069695, -1.3045287], np.float32),
     )
     np.testing.assert_array_equal(wdl[0], np.array([0.3917071, 0.1250715, 0.48322138], np.float32))
-
-
-def test_uniform_evaluator(positions: NDArray[np.float32]) -> None:
-    evaluator = UniformEvaluator(CONNECT4)
-    check_contract(evaluator, positions, 7)
-    policy, wdl = evaluator.evaluate(positions[:2])
-    assert not policy.any()
-    assert wdl.tolist() == [[0, 1, 0], [0, 1, 0]]
 
 
 def save_foreign(
@@ -462,7 +453,7 @@ def test_planes_of_another_shape_or_type(net_path: Path) -> None:
 
 
 def test_throughput_is_ready_for_json() -> None:
-    figures = measure_throughput(UniformEvaluator(CONNECT4), CONNECT4, batch_sizes=(1, 64), seconds=0.01)
+    figures = measure_throughput(HashEvaluator(CONNECT4), CONNECT4, batch_sizes=(1, 64), seconds=0.01)
     assert json.loads(json.dumps(figures)) == figures
     assert list(figures["raw_evals_per_s_by_batch"]) == ["1", "64"]
     assert figures["best_batch"] == 64

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from cancelling import ENDLESS_MS, run_cancelled
 from golden_trees import positions
+from hash_evaluator import HashEvaluator
 from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game, make_player
-from qizero.nets.evaluator import EvaluationError, HashEvaluator, ModelFileError
+from qizero.nets.evaluator import EvaluationError, ModelFileError
 from qizero.players.analysis import Analysis
 from qizero.players.driver import SearchParams, make_search, now_and_then, search_states
 from qizero.players.protocol import Budget, CancelToken, Player

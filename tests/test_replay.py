@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hash_evaluator import HashEvaluator
 from numpy.typing import NDArray
 
 from qizero._core import PoolConfig, SearchParams, SelfPlayParams, new_selfplay
 from qizero.games.catalog import Game, load_game
-from qizero.nets.evaluator import HashEvaluator
 from qizero.training.replay import ChunkError, RowDecoder, Window, read_chunk, row_dtype, write_chunk
 
 GAMES = ["tictactoe", "connect4", "othello", "gomoku(size=7)", "gomoku(size=6,rule=renju)", "liuzhou(max_steps=60)"]

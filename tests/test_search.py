@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hash_evaluator import HashEvaluator
 from numpy.typing import NDArray
 from tactics import KINDS, Tactic, after, good_actions, load_tactics
 
 from qizero import Game, State, load_game, make_player
 from qizero.games.catalog import list_games
-from qizero.nets.evaluator import HashEvaluator
 from qizero.players.driver import PoolConfig, SearchParams, SearchResult, make_search, search_states
 from qizero.strength.match import play_match
 

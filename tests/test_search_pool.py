@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from cancelling import ENDLESS_MS, run_cancelled
 from golden_trees import positions
+from hash_evaluator import HashEvaluator
 from numpy.typing import NDArray
 
 from qizero import Game, InvalidInputError, State, load_game
 from qizero._core import SelfPlayParams, new_selfplay, settings
-from qizero.nets.evaluator import HashEvaluator
 from qizero.players.driver import (
     CancelToken,
     PoolConfig,

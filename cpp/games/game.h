@@ -199,14 +199,6 @@ template <Game G>
 inline constexpr int num_planes = static_cast<int>(G::cell_planes.size() + G::scalar_planes.size());
 
 template <Game G>
-constexpr OptionValues default_options() {
-  OptionValues values{};
-  int i = 0;
-  for (const OptionSpec& spec : G::option_specs) values[static_cast<std::size_t>(i++)] = spec.default_value;
-  return values;
-}
-
-template <Game G>
 ActionCells action_cells(const G& position, Action action) {
   if constexpr (HasActionCells<G>)
     return position.action_cells(action);

@@ -25,20 +25,6 @@ constexpr int transform_cell(int cell, BoardShape shape, int symmetry) {
   return row * shape.width + column;
 }
 
-// compose_symmetries(a, b) acts like a first, then b.
-constexpr int compose_symmetries(int a, int b) {
-  // Mirrors of b act on coordinates that a has transposed: push them through, then the transposes add up.
-  const int mirrors_of_b = b & 3;
-  const int pushed = (a & symmetry_transpose) ? ((mirrors_of_b >> 1) | ((mirrors_of_b & 1) << 1)) : mirrors_of_b;
-  return ((a & 3) ^ pushed) | ((a ^ b) & symmetry_transpose);
-}
-
-constexpr int inverse_symmetry(int symmetry) {
-  for (int candidate = 0; candidate < 8; ++candidate)
-    if (compose_symmetries(symmetry, candidate) == 0) return candidate;
-  return 0;
-}
-
 // A symmetry of the 8x8 board, on all 64 cells of a bitboard at once (bit = row*8 + column).
 constexpr std::uint64_t transform_bitboard(std::uint64_t bits, int symmetry) {
   const auto swap_bits = [&bits](std::uint64_t lower, int distance) {

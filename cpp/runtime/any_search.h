@@ -43,7 +43,6 @@ class AnyPool {
   virtual int rows_out() const = 0;
   virtual void abandon() = 0;
   virtual bool run_natively(BuiltInEvaluator evaluator, double slice_ms) = 0;
-  virtual void clear_cache() = 0;
   virtual PoolCounters counters() const = 0;
 };
 

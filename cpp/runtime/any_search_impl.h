@@ -41,10 +41,6 @@ class PoolImpl : public Interface {
     const auto lock = enter();
     return driver_.pool().run_natively(evaluator, slice_ms);
   }
-  void clear_cache() override {
-    const auto lock = enter();
-    driver_.pool().clear_cache();
-  }
   PoolCounters counters() const override {
     const auto lock = enter();
     return driver_.pool().counters();

@@ -197,6 +197,20 @@ inline void check_planes(const AnyState& state) {
     CHECK(*plane >= 0.0F && *plane <= 1.0F && std::count(plane, plane + cells, *plane) == cells, describe(state));
 }
 
+// compose_symmetries(a, b) acts like a first, then b.
+constexpr int compose_symmetries(int a, int b) {
+  // Mirrors of b act on coordinates that a has transposed: push them through, then the transposes add up.
+  const int mirrors_of_b = b & 3;
+  const int pushed = (a & symmetry_transpose) ? ((mirrors_of_b >> 1) | ((mirrors_of_b & 1) << 1)) : mirrors_of_b;
+  return ((a & 3) ^ pushed) | ((a ^ b) & symmetry_transpose);
+}
+
+constexpr int inverse_symmetry(int symmetry) {
+  for (int candidate = 0; candidate < 8; ++candidate)
+    if (compose_symmetries(symmetry, candidate) == 0) return candidate;
+  return 0;
+}
+
 inline void check_symmetry(const AnyState& state, int symmetry, Thoroughness thoroughness, Rng& rng) {
   const AnyGame& game = *state.game();
   const BoardShape shape = game.board_shape();

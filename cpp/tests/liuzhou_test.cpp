@@ -2,6 +2,7 @@
 #include "games/liuzhou.h"
 
 #include "check.h"
+#include "default_options.h"
 #include "runtime/setup_text.h"
 
 namespace qizero {

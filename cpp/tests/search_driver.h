@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check.h"
+#include "default_options.h"
 #include "mcts/evaluate.h"
 #include "mcts/search.h"
 

@@ -8,6 +8,7 @@
 #include "alphabeta/liuzhou.h"
 #include "alphabeta/othello.h"
 #include "alphabeta/search_board.h"
+#include "default_options.h"
 #include "games/tictactoe.h"
 
 namespace qizero {

@@ -605,9 +605,6 @@ class Pool:
         Searches in C++ with 'uniform' or 'rollout' evaluations until every search is done (True) or the slice of time is over (False).
         """
 
-    def clear_cache(self) -> None:
-        """After new weights."""
-
     def counters(self) -> dict[str, int]:
         """
         simulations, evaluated, known, collisions, searches, batches, rows, capacity, cache_hits, duplicates.

@@ -351,7 +351,7 @@ def gomocup(
         str | None, typer.Option(metavar="SPEC", help="The player; the strongest for the rule if left out.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", parser=SEED, help="Seed of the player's random choices.")
+        int | None, typer.Option(metavar="N", **SEEDS, help="Seed of the player's random choices.")
     ] = None,
 ) -> None:
     """Play Gomoku for a manager of the Gomocup protocol, on standard input and output."""

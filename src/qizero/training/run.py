@@ -68,7 +68,6 @@ class Run:
         self.parked: list[bytes | None] = [None] * len(self.games)
         self.rng = np.random.default_rng(config.run.seed)
         self.backend = config.run.backend
-        self.backend_choice = ""
 
     # ---- Starting and resuming ---------------------------------------------------------------------------------------
 
@@ -157,7 +156,6 @@ class Run:
             batch = self.config.selfplay.slots // 2
             first = make_evaluator(self.weights, self.games[0], self.backend, self.threads, batch)
             self.backend = first.name.split()[0]
-            self.backend_choice = first.choice
             self.events.emit("backend", choice=first.choice)
         net = self.weights if self.backend in ("native", "torch") else self._current_onnx()
         self.evaluators: list[Evaluator] = [
