@@ -27,7 +27,7 @@ from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import make_evaluator
 from qizero.nets.network import Network, export_onnx
 from qizero.nets.weights import write_weights
-from qizero.training.config import load_config
+from qizero.training.settings import load_settings
 from qizero.training.learner import Learner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ GAMES = ("tictactoe", "connect4", "othello", "liuzhou", "gomoku")
 
 
 def measure(name: str, network: str | None, rounds: int, threads: int, directory: Path) -> dict[str, Any]:
-    config = load_config(name, None, [f"run.network={network}"] if network else [])
+    config = load_settings(name, None, [f"run.network={network}"] if network else [])
     games = [load_game(spec) for spec in config.variants]
     largest = max(games, key=lambda game: game.board_shape)
     torch.manual_seed(1)

@@ -20,8 +20,8 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.training import run as training_run
-from qizero.training.config import load_config
-from qizero.training.learner import Trainer
+from qizero.training.settings import load_settings
+from qizero.training.learner import Learner
 
 
 def main(directory: str, kind: str, number: str, *settings: str) -> None:
@@ -32,7 +32,7 @@ def main(directory: str, kind: str, number: str, *settings: str) -> None:
         if name == kind and steps[name] == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    play_cycle, learn, fsync = training_run.play_cycle, Trainer.step, os.fsync
+    play_cycle, learn, fsync = training_run.play_cycle, Learner.step, os.fsync
 
     def play_in_steps(*arguments: Any, should_stop: Callable[[], bool], **more: Any) -> Any:
         def stop() -> bool:
@@ -50,9 +50,9 @@ def main(directory: str, kind: str, number: str, *settings: str) -> None:
         fsync(handle)
 
     training_run.play_cycle = play_in_steps
-    Trainer.step = learn_in_steps  # type: ignore[method-assign]
+    Learner.step = learn_in_steps  # type: ignore[method-assign]
     os.fsync = fsync_in_steps  # type: ignore[assignment]
-    run = training_run.Run(Path(directory), load_config("tictactoe", None, list(settings)), Events())
+    run = training_run.Run(Path(directory), load_settings("tictactoe", None, list(settings)), Events())
     run.open()
     run.train()
     sys.stdout.write(json.dumps(steps))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qizero.base.core_settings import CORE_SETTINGS
 from qizero.base.results import available_cores
 from qizero.games.catalog import Game, InvalidInputError
 from qizero.nets.evaluator import BACKENDS, make_evaluator
@@ -68,6 +69,13 @@ def number(low: float, high: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def setting(name: str, low: int | None = None) -> Callable[[str], float]:
+    """A number in the range that the core declares for its setting, from `low` on if given."""
+    core = CORE_SETTINGS[name]
+    lowest = core.low if low is None else low
+    return whole(lowest, core.high) if core.type == "int" else number(lowest, core.high)
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], str]:
@@ -162,27 +170,26 @@ def shipped_net(game: Game) -> Path:
     return path
 
 
-SIMS = whole(0, 1_000_000_000)
 KINDS: dict[str, Kind] = {
     "random": Kind({}, make_random),
     "rollout": Kind(
         {
-            "sims": whole(1, 1_000_000_000),
+            "sims": setting("search.simulations", low=1),
             "ms": number(1, 1e7),
             "temperature": number(0, 100),
-            "threads": whole(1, 1024),
+            "threads": setting("pool.threads"),
         },
         make_rollout,
     ),
     "zero": Kind(
         {
             "net": str,
-            "sims": SIMS,
+            "sims": setting("search.simulations"),
             "ms": number(1, 1e7),
             "temperature": number(0, 100),
-            "threads": whole(1, 1024),
-            "policy_temperature": number(0.1, 10),
-            "leaves": whole(1, 256),
+            "threads": setting("pool.threads"),
+            "policy_temperature": setting("search.root_policy_temperature"),
+            "leaves": setting("pool.leaves_per_tree"),
             "backend": one_of(BACKENDS),
         },
         make_zero,
