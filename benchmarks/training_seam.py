@@ -27,8 +27,8 @@ from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import make_evaluator
 from qizero.nets.network import Network, export_onnx
 from qizero.nets.weights import write_weights
-from qizero.training.settings import load_settings
 from qizero.training.learner import Learner
+from qizero.training.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = ("tictactoe", "connect4", "othello", "liuzhou", "gomoku")

@@ -20,8 +20,8 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.training import run as training_run
-from qizero.training.settings import load_settings
 from qizero.training.learner import Learner
+from qizero.training.settings import load_settings
 
 
 def main(directory: str, kind: str, number: str, *settings: str) -> None:

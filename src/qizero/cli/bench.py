@@ -101,9 +101,7 @@ def bench_search_command(
     game: GameOption,
     batch: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=1, max=100_000, help="Trees searched at the same time."
-        ),
+        typer.Option(metavar="N", min=1, max=100_000, help="Trees searched at the same time."),
     ] = 256,
     sims: SimsOption = 64,
     threads: ThreadsOption = CORES,
@@ -141,9 +139,7 @@ def bench_selfplay_command(
     blocks: BlocksOption = 5,
     net: NetOption = None,
     backend: BackendOption = "auto",
-    batch: Annotated[
-        int, typer.Option(metavar="N", min=1, max=65_536, help="Positions in a batch.")
-    ] = 256,
+    batch: Annotated[int, typer.Option(metavar="N", min=1, max=65_536, help="Positions in a batch.")] = 256,
     sims: SimsOption = 64,
     threads: ThreadsOption = CORES,
     seconds: SecondsOption = 10.0,

@@ -86,7 +86,8 @@ def play(
         int,
         typer.Option(
             metavar="N",
-            min=1, max=65_535,
+            min=1,
+            max=65_535,
             help="The port to listen on; the next free one if it is in use.",
         ),
     ] = 8000,
@@ -155,7 +156,8 @@ def train(
         float | None,
         typer.Option(
             metavar="M",
-            min=0.01, max=100_000.0,
+            min=0.01,
+            max=100_000.0,
             help="Minutes of training in total, including those before a resumption.",
         ),
     ] = None,
@@ -210,7 +212,8 @@ def match(
         int | None,
         typer.Option(
             metavar="N",
-            min=0, max=1000,
+            min=0,
+            max=1000,
             help="Random plies at the start of each pair of games; the game's own number if left out.",
         ),
     ] = None,
@@ -350,9 +353,7 @@ def gomocup(
     player: Annotated[
         str | None, typer.Option(metavar="SPEC", help="The player; the strongest for the rule if left out.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", **SEEDS, help="Seed of the player's random choices.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", **SEEDS, help="Seed of the player's random choices.")] = None,
 ) -> None:
     """Play Gomoku for a manager of the Gomocup protocol, on standard input and output."""
     from qizero.play.gomocup import run_brain
