@@ -150,7 +150,10 @@ def test_the_command_line_writes_the_keys_that_scripts_rely_on(tmp_path: Path) -
 
 def test_bad_options_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
-        (["bench", "search", "--game", "connect4", "--batch", "0"], "'0' is not a whole number from 1"),
+        (
+            ["bench", "search", "--game", "connect4", "--batch", "0"],
+            "--batch must be a whole number from 1 to 100,000, not '0'",
+        ),
         (["bench", "search", "--game", "connect4", "--evaluator", "oracle"], "allowed are uniform, rollout"),
         (["bench", "selfplay", "--game", "tictactoe", "--backend", "abacus"], "abacus"),
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from qizero import _core
+from qizero._core import settings
 
 __all__ = ["CORE_SETTINGS", "CoreSetting", "number_text"]
 
@@ -24,9 +24,7 @@ class CoreSetting:
     default: Any
 
 
-CORE_SETTINGS: dict[str, CoreSetting] = {
-    f"{row['group']}.{row['name']}": CoreSetting(**row) for row in _core.settings()
-}
+CORE_SETTINGS: dict[str, CoreSetting] = {f"{row['group']}.{row['name']}": CoreSetting(**row) for row in settings()}
 """By group and name, such as "search.c_init"."""
 
 

@@ -22,12 +22,12 @@ __all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
 
 
 class ParkedGamesError(ValueError):
-    """Games of an earlier cycle that cannot be restored, such as those of another version."""
+    """Parked games that cannot be resumed, such as those of another version."""
 
 
 @dataclass(frozen=True)
 class CycleResult:
-    """What one cycle of games brought."""
+    """The rows, finished games and figures of one cycle."""
 
     rows: NDArray[Any]
     games: list[dict[str, Any]]
@@ -71,9 +71,9 @@ def play_cycle(
     parked: bytes | None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> CycleResult:
-    """Plays until `rows_wanted` rows of finished games exist. `parked`: games of an earlier cycle to continue.
+    """Plays until there are `rows_wanted` rows of finished games. `parked`: games of an earlier cycle to resume.
 
-    Raises ParkedGamesError if they cannot be restored.
+    Raises ParkedGamesError if they cannot be resumed, SettingsError if the memory is too small for the settings.
     """
     pool_config = PoolConfig(
         slots=config.slots, threads=threads, batches_in_flight=2, cache_positions=config.cache_positions, seed=seed
