@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -60,9 +61,7 @@ std::array<std::size_t, 3> observation_extents(const AnyGame& game) {
 bool is_int(std::int64_t number) { return number == static_cast<int>(number); }
 
 int action_number(const AnyState& state, std::int64_t action) {
-  if (!is_int(action))
-    throw IllegalAction("action " + std::to_string(action) + " is not between 0 and " +
-                        std::to_string(state.game()->num_actions() - 1));
+  if (!is_int(action)) throw state.game()->illegal(range_refusal(action, state.game()->num_actions()));
   return static_cast<int>(action);
 }
 
@@ -155,17 +154,54 @@ nb::list names(std::span<const std::string_view> views) {
   return list;
 }
 
+nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+nb::dict values_of(const Refusal& refusal) {
+  nb::dict values;
+  for (const auto& [name, value] : refusal.values) values[to_str(name)] = value;
+  return values;
+}
+
+// IllegalActionError: a ValueError with the code and the values of the refusal.
+void bind_illegal_action(nb::module_& module) {
+  nb::object type = nb::steal(PyErr_NewExceptionWithDoc(
+      "qizero._core.IllegalActionError",
+      "An action that the rules refuse. Its text is the reason in English; `code` and `values` are for programs.",
+      PyExc_ValueError, nullptr));
+  const nb::object property = nb::module_::import_("builtins").attr("property");
+  type.attr("code") = property(
+      nb::cpp_function([](nb::handle error) { return nb::getattr(error, "_code", nb::str("")); }, nb::is_method(),
+                       nb::scope(type), nb::sig("def code(self) -> str"), "Names the reason, e.g. 'taken'."));
+  type.attr("values") = property(nb::cpp_function(
+      [](nb::handle error) { return nb::getattr(error, "_values", nb::dict()); }, nb::is_method(), nb::scope(type),
+      nb::sig("def values(self) -> dict[str, str]"), "The values that the reason names, e.g. {'cell': 'h8'}."));
+  module.attr("IllegalActionError") = type;
+  nb::register_exception_translator(
+      [](const std::exception_ptr& pointer, void* payload) {
+        try {
+          std::rethrow_exception(pointer);
+        } catch (const IllegalAction& illegal) {
+          const nb::handle type(static_cast<PyObject*>(payload));
+          const nb::object error = type(illegal.what());
+          error.attr("_code") = to_str(illegal.refusal.code);
+          error.attr("_values") = values_of(illegal.refusal);
+          PyErr_SetObject(type.ptr(), error.ptr());
+        }
+      },
+      type.release().ptr());
+}
+
 nb::dict catalog_row(const CatalogEntry& entry) {
   nb::dict row;
-  row["id"] = nb::str(entry.info->id.data(), entry.info->id.size());
-  row["title"] = nb::str(entry.info->title.data(), entry.info->title.size());
-  row["title_zh"] = nb::str(entry.info->title_zh.data(), entry.info->title_zh.size());
+  row["id"] = to_str(entry.info->id);
+  row["title"] = to_str(entry.info->title);
+  row["title_zh"] = to_str(entry.info->title_zh);
   row["rules_version"] = entry.info->rules_version;
   row["opening_plies"] = entry.info->opening_plies;
   nb::list options;
   for (const OptionSpec& spec : entry.option_specs) {
     nb::dict option;
-    option["name"] = nb::str(spec.name.data(), spec.name.size());
+    option["name"] = to_str(spec.name);
     option["choices"] = names(spec.choices);
     option["default"] = spec.choices.empty()
                             ? nb::object(nb::int_(spec.default_value))
@@ -175,6 +211,10 @@ nb::dict catalog_row(const CatalogEntry& entry) {
     options.append(option);
   }
   row["options"] = options;
+  nb::dict refusals;
+  for (const std::span<const RefusalWords> table : {entry.refusals, std::span<const RefusalWords>(common_refusals)})
+    for (const RefusalWords& words : table) refusals[to_str(words.code)] = to_str(words.english);
+  row["refusals"] = refusals;
   return row;
 }
 
@@ -184,7 +224,7 @@ nb::dict catalog_row(const CatalogEntry& entry) {
 void bind_games(nb::module_& module) {
   using namespace qizero;
 
-  nb::exception<IllegalAction>(module, "IllegalActionError", PyExc_ValueError);
+  bind_illegal_action(module);
   nb::exception<InvalidInput>(module, "InvalidInputError", PyExc_ValueError);
 
   nb::class_<AnyGame>(module, "Game",
@@ -318,6 +358,16 @@ void bind_games(nb::module_& module) {
       .def("why_illegal", &AnyState::why_illegal, "action"_a,
            "Why the action is refused, in words; '' when it is legal.")
       .def(
+          "refusal",
+          [](const AnyState& state, std::int64_t action) -> std::optional<nb::tuple> {
+            const auto refused = is_int(action) ? state.refusal(static_cast<int>(action))
+                                                : range_refusal(action, state.game()->num_actions());
+            if (!refused) return std::nullopt;
+            return nb::make_tuple(to_str(refused->code), values_of(*refused));
+          },
+          "action"_a, nb::sig("def refusal(self, action: int) -> tuple[str, dict[str, str]] | None"),
+          "Why the action is refused, for programs: (code, values); None when it is legal.")
+      .def(
           "action_cells",
           [](const AnyState& state, int action) {
             const ActionCells cells = state.action_cells(action);
@@ -413,5 +463,5 @@ void bind_games(nb::module_& module) {
         return rows;
       },
       nb::sig("def catalog() -> list[dict[str, typing.Any]]"),
-      "One dict per game: id, title, title_zh, rules_version, opening_plies, options.");
+      "One dict per game: id, title, title_zh, rules_version, opening_plies, options, refusals.");
 }

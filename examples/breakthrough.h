@@ -35,6 +35,12 @@ class Breakthrough {
   static constexpr int num_symmetries = 2;  // left and right; up and down are different
   static constexpr int pieces_at_first = 16, ways = 3;
   static constexpr int max_cells = 64, max_actions = max_cells * ways, max_legal = pieces_at_first * ways;
+  static constexpr std::array<RefusalWords, 4> refusals{{
+      {"no_piece", "there is no piece of {player} on {cell}"},
+      {"leaves_board", "{move} would leave the board"},
+      {"blocked", "{cell} is taken; pieces capture diagonally"},
+      {"own_piece", "{cell} has a piece of its own"},
+  }};
 
   // ---- A position ----
 
@@ -133,12 +139,12 @@ class Breakthrough {
       if (target(from * ways + way) == to) return from * ways + way;
     return -1;
   }
-  std::string why_illegal(Action action) const {
+  Refusal why_illegal(Action action) const {
     const int from = action / ways, way = action % ways;
     if ((pieces_[player_] & bit(from)) == 0)
-      return "there is no piece of " + std::string(player_name(player_)) + " on " + cell_name(from);
-    if (leaves_board(action)) return action_to_string(action) + " would leave the board";
-    return cell_name(target(action)) + (way == 1 ? " is taken; pieces capture diagonally" : " has a piece of its own");
+      return {"no_piece", {{"player", std::string(player_name(player_))}, {"cell", cell_name(from)}}};
+    if (leaves_board(action)) return {"leaves_board", {{"move", action_to_string(action)}}};
+    return {way == 1 ? "blocked" : "own_piece", {{"cell", cell_name(target(action))}}};
   }
 
   // ---- Optional: lets a page and the terminal draw moves of pieces ----

@@ -7,13 +7,13 @@
 
 namespace qizero {
 
-// The text in quotes, always valid UTF-8 without control characters: what is not becomes '?', what is long is cut.
-inline std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
+// The text as valid UTF-8 without control characters: every invalid byte becomes '?', a long text is cut.
+inline std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 39;
   const auto is_continuation = [&](std::size_t i) {
     return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
   };
-  std::string result = "'";
+  std::string result;
   std::size_t i = 0;
   while (i < text.size() && result.size() < longest) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -29,7 +29,9 @@ inline std::string quoted(std::string_view text) {
     result += valid ? text.substr(i, length) : std::string_view("?");
     i += valid ? length : 1;
   }
-  return result + (i < text.size() ? "…'" : "'");
+  return result + (i < text.size() ? "…" : "");
 }
+
+inline std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
 
 }  // namespace qizero

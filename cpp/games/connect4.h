@@ -30,6 +30,7 @@ class Connect4 {
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};
   static constexpr std::array<std::string_view, 0> scalar_planes{};
+  static constexpr std::array<RefusalWords, 1> refusals{{{"column_full", "column {column} is full"}}};
   static constexpr int num_symmetries = 2;
   static constexpr int rows = 6, columns = 7;
   static constexpr int max_cells = rows * columns, max_actions = columns, max_legal = columns;
@@ -172,7 +173,7 @@ class Connect4 {
   int string_to_action(std::string_view text) const {
     return text.size() == 1 && text[0] >= '1' && text[0] <= '7' ? text[0] - '1' : -1;
   }
-  std::string why_illegal(Action action) const { return "column " + action_to_string(action) + " is full"; }
+  Refusal why_illegal(Action action) const { return {"column_full", {{"column", action_to_string(action)}}}; }
 
   // The cell that a stone in this column falls to; none in a full column.
   ActionCells action_cells(Action action) const {

@@ -94,7 +94,29 @@ struct Setup {
   }
 };
 
-// A board, text or option that cannot be; the message says why in words.
+// Why an action is refused: a code and the values that its words name. Programs compare the code; words in any language
+// are made from a sentence per code (RefusalWords here, Chinese ones in src/qizero/games/profiles/).
+struct Refusal {
+  std::string_view code;  // one of G::refusals or of common_refusals
+  std::vector<std::pair<std::string_view, std::string>> values = {};
+};
+
+// The English sentence of a code; the names of its values stand in braces: {"taken", "{cell} is taken"}.
+struct RefusalWords {
+  std::string_view code, english;
+};
+
+// The refusals that no game words itself.
+inline constexpr RefusalWords game_over{"game_over", "the game is over; no action is legal"};
+inline constexpr RefusalWords out_of_range{"out_of_range", "action {action} is not between 0 and {last}"};
+inline constexpr RefusalWords not_an_action{"not_an_action",
+                                            "'{text}' is not an action of {game}; one is written like '{example}'"};
+inline constexpr std::array<RefusalWords, 3> common_refusals{game_over, out_of_range, not_an_action};
+
+// For games in which an action names a cell that has to be empty.
+inline constexpr RefusalWords cell_taken{"taken", "{cell} is taken"};
+
+// An invalid board, text or option; the message gives the reason.
 struct InvalidInput : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -111,6 +133,7 @@ concept Game =
       { std::span<const std::string_view>(G::counter_names) };       // counters that a Setup may give
       { std::span<const std::string_view>(G::cell_planes) };         // names; each cell is 0 or 1
       { std::span<const std::string_view>(G::scalar_planes) };       // names; one value in [0, 1] on all cells
+      { std::span<const RefusalWords>(G::refusals) };                // every code that why_illegal gives
       { G::num_symmetries } -> std::convertible_to<int>;             // 1, 2 or 8: a prefix of the group in symmetry.h
       { G::max_cells } -> std::convertible_to<int>;                  // bounds over all options
       { G::max_actions } -> std::convertible_to<int>;
@@ -144,7 +167,7 @@ concept Game =
                                                                      // as far as the game's page says it checks
       { position.action_to_string(action) } -> std::same_as<std::string>;    // action in range
       { position.string_to_action(text) } -> std::same_as<int>;      // inverse of the above, case ignored; -1: not one
-      { position.why_illegal(action) } -> std::same_as<std::string>; // "column 4 is full"; game on, action in range, illegal
+      { position.why_illegal(action) } -> std::same_as<Refusal>;     // game on, action in range, illegal
     };
 // clang-format on
 

@@ -37,6 +37,8 @@ class Gomoku {
                                                                "points forbidden to the mover"};
   static constexpr std::array<std::string_view, 3> scalar_planes{"the mover is player 0", "the rule is standard",
                                                                  "the rule is renju"};
+  static constexpr std::array<RefusalWords, 2> refusals{
+      {cell_taken, {"forbidden", "{cell} is forbidden for black: {foul}"}}};
   static constexpr int num_symmetries = 8;
   static constexpr int max_cells = max_size * max_size, max_actions = max_cells, max_legal = max_cells;
 
@@ -154,10 +156,10 @@ class Gomoku {
 
   std::string action_to_string(Action action) const { return cell_to_string(action, board_shape(), info.row_numbers); }
   int string_to_action(std::string_view text) const { return string_to_cell(text, board_shape(), info.row_numbers); }
-  std::string why_illegal(Action action) const {
+  Refusal why_illegal(Action action) const {
     const int row = row_of(action), column = action - row * size_;
-    if (!(empty_in_row(row) >> column & 1)) return action_to_string(action) + " is taken";
-    return action_to_string(action) + " is forbidden for black: " + std::string(foul_name(judge(row, column)));
+    if (!(empty_in_row(row) >> column & 1)) return {"taken", {{"cell", action_to_string(action)}}};
+    return {"forbidden", {{"cell", action_to_string(action)}, {"foul", std::string(foul_name(judge(row, column)))}}};
   }
 
   std::vector<int> winning_cells() const {

@@ -42,6 +42,18 @@ class Liuzhou {
       "urgency of max_steps", "urgency of no_capture_limit", "urgency of no_capture_limit after a capture",
       "lose_below / 18"};
   // clang-format on
+  static constexpr std::array<RefusalWords, 10> refusals{{
+      cell_taken,
+      {"must_place", "{mover} has to place a stone on an empty cell, written like 'c4'"},
+      {"must_step", "{mover} has to move a stone to an empty cell next to it, written like 'c4-c5'"},
+      {"must_mark", "{mover} has to mark a stone of {opponent}, written like 'xc4'"},
+      {"must_remove", "{mover} has to remove a stone of {opponent}, written like 'xc4'"},
+      {"stuck_must_remove", "{mover} cannot move and has to remove a stone of {opponent}, written like 'xc4'"},
+      {"no_stone", "there is no stone of {player} on {cell}"},
+      {"leaves_board", "{step} leaves the board"},
+      {"marked_already", "the stone on {cell} is marked already"},
+      {"in_shape", "the stone on {cell} is in a square or line, and {opponent} has stones that are not"},
+  }};
   static constexpr bool has_marks = true;
   static constexpr int num_symmetries = 8;
   static constexpr int max_cells = liuzhou::num_cells;
@@ -193,7 +205,7 @@ class Liuzhou {
   static Liuzhou from_setup(const OptionValues& options, const Setup& setup);
   std::string action_to_string(Action action) const;
   int string_to_action(std::string_view text) const;
-  std::string why_illegal(Action action) const;
+  Refusal why_illegal(Action action) const;
   ActionCells action_cells(Action action) const {
     if (action < first_step) return {ActionKind::place, no_cell, action};
     if (action >= first_select) return {ActionKind::select, no_cell, action - first_select};

@@ -20,8 +20,8 @@ inline Setup Liuzhou::setup() const {
   return setup;
 }
 
-// Refuses what cannot be for a reason that a sentence can tell; sparse boards after placing are welcome, reachable or
-// not. Every position that can follow from an accepted one is accepted too.
+// Refuses a setup that breaks a rule which one sentence can state. After placing, sparse boards are accepted whether or
+// not a game reaches them. Every position that can follow from an accepted one is accepted too.
 inline Liuzhou Liuzhou::from_setup(const OptionValues& options, const Setup& setup) {
   Liuzhou position = initial(options);
   position.phase_ = phase_from_name(setup.phase);
@@ -143,8 +143,7 @@ inline int Liuzhou::fewest_steps() const {
 }
 
 inline void Liuzhou::take_steps(int steps, int steps_since_capture) {
-  // Known without being told: nothing is counted while placing, the removal of no marks counts, and other removals
-  // start the count anew.
+  // The phase determines the count: it is 0 while placing, 1 after a removal without marks, 0 after other removals.
   const bool exact = !placing_is_over() || phase_ == Phase::forced_removal || phase_ == Phase::counter_removal;
   const int least_since = phase_ == Phase::forced_removal && to_move_ == white ? 1 : 0;
   if (no_capture_limit_ == 0)
@@ -209,27 +208,29 @@ inline int Liuzhou::string_to_action(std::string_view text) const {
   return -1;
 }
 
-inline std::string Liuzhou::why_illegal(Action action) const {
+inline Refusal Liuzhou::why_illegal(Action action) const {
   const std::string mover(color_name(to_move_)), opponent(color_name(1 - to_move_));
-  const bool steps = can_step();
-  if (phase_ == Phase::placement)
-    return action < first_step ? cell_name(action) + " is taken"
-                               : mover + " has to place a stone on an empty cell, written like 'c4'";
-  if (steps && (action < first_step || action >= first_select))
-    return mover + " has to move a stone to an empty cell next to it, written like 'c4-c5'";
-  if (steps) {
+  if (phase_ == Phase::placement) {
+    if (action < first_step) return {"taken", {{"cell", cell_name(action)}}};
+    return {"must_place", {{"mover", mover}}};
+  }
+  if (can_step()) {
+    if (action < first_step || action >= first_select) return {"must_step", {{"mover", mover}}};
     const int cell = step_cell(action), direction = step_direction(action);
-    if (!(stones_[to_move_] >> cell & 1)) return "there is no stone of " + mover + " on " + cell_name(cell);
-    if (liuzhou::leaves_board(cell, direction)) return action_to_string(action) + " leaves the board";
-    return cell_name(cell + liuzhou::offset_of(direction)) + " is taken";
+    if (!(stones_[to_move_] >> cell & 1)) return {"no_stone", {{"player", mover}, {"cell", cell_name(cell)}}};
+    if (liuzhou::leaves_board(cell, direction)) return {"leaves_board", {{"step", action_to_string(action)}}};
+    return {"taken", {{"cell", cell_name(cell + liuzhou::offset_of(direction))}}};
   }
   if (action < first_select)
-    return mover + (phase_ == Phase::movement ? " cannot move and" : "") + " has to " +
-           (phase_ == Phase::mark_selection ? "mark" : "remove") + " a stone of " + opponent + ", written like 'xc4'";
-  const int cell = action - first_select;
-  if (!(stones_[1 - to_move_] >> cell & 1)) return "there is no stone of " + opponent + " on " + cell_name(cell);
-  if (marked_ >> cell & 1) return "the stone on " + cell_name(cell) + " is marked already";
-  return "the stone on " + cell_name(cell) + " is in a square or line, and " + opponent + " has stones that are not";
+    return {phase_ == Phase::mark_selection ? "must_mark"
+            : phase_ == Phase::movement     ? "stuck_must_remove"
+                                            : "must_remove",
+            {{"mover", mover}, {"opponent", opponent}}};
+  const std::string cell = cell_name(action - first_select);
+  if (!(stones_[1 - to_move_] >> (action - first_select) & 1))
+    return {"no_stone", {{"player", opponent}, {"cell", cell}}};
+  if (marked_ >> (action - first_select) & 1) return {"marked_already", {{"cell", cell}}};
+  return {"in_shape", {{"cell", cell}, {"opponent", opponent}}};
 }
 
 }  // namespace qizero

@@ -28,6 +28,12 @@ class Othello {
                                                                "legal cells of the mover"};
   // Passes make the mover's colour independent of the board. It also gives the net the parity of the empty cells.
   static constexpr std::array<std::string_view, 1> scalar_planes{"player 1 is to move"};
+  static constexpr std::array<RefusalWords, 4> refusals{{
+      cell_taken,
+      {"must_not_pass", "a player who has a move must not pass"},
+      {"turns_nothing", "a stone on {cell} would turn no stone"},
+      {"only_pass", "a stone on {cell} would turn no stone; only a pass is legal"},
+  }};
   static constexpr int num_symmetries = 8;
   static constexpr int max_cells = 64, max_actions = 65;
   static constexpr int max_legal = 60;  // the four centre cells are always occupied
@@ -126,10 +132,10 @@ class Othello {
   int string_to_action(std::string_view text) const {
     return equal_ignoring_case(text, "pass") ? int{pass} : string_to_cell(text, shape, info.row_numbers);
   }
-  std::string why_illegal(Action action) const {
-    if (action == pass) return "a player who has a move must not pass";
-    if ((mover_ | opponent_) >> action & 1) return cell_name(action) + " is taken";
-    return "a stone on " + cell_name(action) + " would turn no stone" + (must_pass() ? "; only a pass is legal" : "");
+  Refusal why_illegal(Action action) const {
+    if (action == pass) return {"must_not_pass"};
+    if ((mover_ | opponent_) >> action & 1) return {"taken", {{"cell", cell_name(action)}}};
+    return {must_pass() ? "only_pass" : "turns_nothing", {{"cell", cell_name(action)}}};
   }
 
   friend bool operator==(const Othello&, const Othello&) = default;

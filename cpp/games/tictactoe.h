@@ -27,6 +27,7 @@ class TicTacToe {
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};
   static constexpr std::array<std::string_view, 0> scalar_planes{};
+  static constexpr std::array<RefusalWords, 1> refusals{cell_taken};
   static constexpr int num_symmetries = 8;
   static constexpr int max_cells = 9, max_actions = 9, max_legal = 9;
 
@@ -112,7 +113,7 @@ class TicTacToe {
 
   std::string action_to_string(Action action) const { return cell_to_string(action, shape, info.row_numbers); }
   int string_to_action(std::string_view text) const { return string_to_cell(text, shape, info.row_numbers); }
-  std::string why_illegal(Action action) const { return action_to_string(action) + " is taken"; }
+  Refusal why_illegal(Action action) const { return {"taken", {{"cell", action_to_string(action)}}}; }
 
   std::vector<int> winning_cells() const { return winning_runs(*this, 3, 3); }
 

@@ -47,6 +47,36 @@ std::string AnyGame::spec() const {
   return std::string(info().id) + (inside.empty() ? "" : "(" + inside + ")");
 }
 
+std::string AnyGame::sentence(const Refusal& refusal) const {
+  std::string_view words = refusal.code;  // of a code without words, which the laws refuse
+  for (const std::span<const RefusalWords> table : {refusals(), std::span<const RefusalWords>(common_refusals)})
+    for (const RefusalWords& row : table)
+      if (row.code == refusal.code) words = row.english;
+  std::string text;
+  while (!words.empty()) {
+    const std::size_t open = std::min(words.find('{'), words.size());
+    text += words.substr(0, open);
+    words.remove_prefix(open);
+    if (words.empty()) break;
+    const std::size_t close = words.find('}');
+    for (const auto& [name, value] : refusal.values)
+      if (name == words.substr(1, close - 1)) text += value;
+    words.remove_prefix(close + 1);
+  }
+  return text;
+}
+
+std::string AnyState::why_illegal(int action) const {
+  std::optional<Refusal> refused = refusal(action);
+  if (!refused) return "";
+  if (refused->code == out_of_range.code) throw game()->illegal(*std::move(refused));
+  return game()->sentence(*refused);
+}
+
+Refusal range_refusal(std::int64_t action, int num_actions) {
+  return {out_of_range.code, {{"action", std::to_string(action)}, {"last", std::to_string(num_actions - 1)}}};
+}
+
 std::shared_ptr<const AnyGame> make_game(std::string_view spec, const NamedOptions& more) {
   NamedOptions named = more;
   std::string_view id = spec;

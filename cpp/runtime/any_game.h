@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,10 @@ struct PoolConfig;
 struct SearchParams;
 struct SelfPlayParams;
 
+// A refused action; the message is the refusal's English sentence.
 struct IllegalAction : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+  IllegalAction(Refusal why, const std::string& sentence) : std::invalid_argument(sentence), refusal(std::move(why)) {}
+  Refusal refusal;
 };
 
 class AnyGame;
@@ -55,8 +58,10 @@ class AnyState {
 
   virtual std::string action_to_string(int action) const = 0;     // throws IllegalAction when out of range
   virtual int string_to_action(std::string_view text) const = 0;  // throws IllegalAction when not a name of an action
-  virtual std::string why_illegal(int action) const = 0;          // "" when it is legal; throws IllegalAction as above
-  virtual ActionCells action_cells(int action) const = 0;         // throws IllegalAction when out of range
+  virtual std::optional<Refusal> refusal(int action) const = 0;   // of any number; none when it is legal
+  std::string why_illegal(
+      int action) const;  // the refusal's sentence, "" when legal; throws IllegalAction out of range
+  virtual ActionCells action_cells(int action) const = 0;  // throws IllegalAction when out of range
   virtual std::vector<int> winning_cells() const = 0;
   virtual std::string serialize() const = 0;                    // everything, as readable text
   virtual bool same_position(const AnyState& other) const = 0;  // same game, options and position; history is ignored
@@ -84,6 +89,10 @@ class AnyGame : public std::enable_shared_from_this<AnyGame> {
   virtual std::span<const std::string_view> scalar_planes() const = 0;
   virtual std::span<const std::string_view> counter_names() const = 0;
   virtual bool has_marks() const = 0;
+  virtual std::span<const RefusalWords> refusals() const = 0;  // its own; common_refusals come on top
+
+  std::string sentence(const Refusal& refusal) const;  // in English
+  IllegalAction illegal(Refusal refusal) const { return {refusal, sentence(refusal)}; }
 
   virtual std::unique_ptr<AnyState> initial_state() const = 0;
   virtual std::unique_ptr<AnyState> state_from_setup(const Setup& setup) const = 0;  // throws InvalidInput
@@ -103,11 +112,15 @@ class AnyGame : public std::enable_shared_from_this<AnyGame> {
   virtual std::int64_t perft(int depth) const = 0;
 };
 
+// `action` may be any number that is not between 0 and `num_actions` - 1.
+Refusal range_refusal(std::int64_t action, int num_actions);
+
 using NamedOptions = std::map<std::string, std::string, std::less<>>;
 
 struct CatalogEntry {
   const GameInfo* info;
   std::span<const OptionSpec> option_specs;
+  std::span<const RefusalWords> refusals;
   std::shared_ptr<const AnyGame> (*make)(const OptionValues& options);
 };
 

@@ -31,11 +31,11 @@ class StateImpl final : public AnyState {
     return {actions.begin(), actions.end()};
   }
   int random_action(Rng& rng) const override {
-    if (position_.outcome() != Outcome::ongoing) throw IllegalAction("the game is over; no action is legal");
+    if (position_.outcome() != Outcome::ongoing) throw game_->illegal({game_over.code});
     return qizero::random_action(position_, rng);
   }
   void apply(int action) override {
-    if (const std::string reason = why_illegal(action); !reason.empty()) throw IllegalAction(reason);
+    if (std::optional<Refusal> refused = refusal(action)) throw game_->illegal(*std::move(refused));
     history_.push_back(action);
     position_.apply(static_cast<Action>(action));
   }
@@ -83,15 +83,17 @@ class StateImpl final : public AnyState {
   int string_to_action(std::string_view text) const override {
     const int action = position_.string_to_action(text);
     if (action < 0)
-      throw IllegalAction(quoted(text) + " is not an action of " + std::string(G::info.id) + "; one is written like '" +
-                          example_action() + "'");
+      throw game_->illegal(
+          {not_an_action.code,
+           {{"text", printable(text)}, {"game", std::string(G::info.id)}, {"example", example_action()}}});
     return action;
   }
 
-  std::string why_illegal(int action) const override {
-    if (position_.outcome() != Outcome::ongoing) return "the game is over; no action is legal";
-    check_range(action);
-    return position_.is_legal(static_cast<Action>(action)) ? "" : position_.why_illegal(static_cast<Action>(action));
+  std::optional<Refusal> refusal(int action) const override {
+    if (position_.outcome() != Outcome::ongoing) return Refusal{game_over.code};
+    if (!is_in_range(action)) return range_refusal(action, position_.num_actions());
+    if (position_.is_legal(static_cast<Action>(action))) return std::nullopt;
+    return position_.why_illegal(static_cast<Action>(action));
   }
   ActionCells action_cells(int action) const override {
     check_range(action);
@@ -122,10 +124,9 @@ class StateImpl final : public AnyState {
   }
 
  private:
+  bool is_in_range(int action) const { return action >= 0 && action < position_.num_actions(); }
   void check_range(int action) const {
-    if (action < 0 || action >= position_.num_actions())
-      throw IllegalAction("action " + std::to_string(action) + " is not between 0 and " +
-                          std::to_string(position_.num_actions() - 1));
+    if (!is_in_range(action)) throw game_->illegal(range_refusal(action, position_.num_actions()));
   }
   std::string example_action() const {
     const auto actions = position_.legal_actions();
@@ -155,6 +156,7 @@ class GameImpl final : public AnyGame {
   std::span<const std::string_view> scalar_planes() const override { return G::scalar_planes; }
   std::span<const std::string_view> counter_names() const override { return G::counter_names; }
   bool has_marks() const override { return HasMarks<G>; }
+  std::span<const RefusalWords> refusals() const override { return G::refusals; }
 
   std::unique_ptr<AnyState> initial_state() const override {
     return std::make_unique<StateImpl<G>>(self(), initial_, true);
@@ -255,7 +257,7 @@ std::shared_ptr<const AnyGame> make_game_of(const OptionValues& options) {
 
 template <Game G>
 CatalogEntry catalog_entry() {
-  return {&G::info, G::option_specs, &make_game_of<G>};
+  return {&G::info, G::option_specs, G::refusals, &make_game_of<G>};
 }
 
 }  // namespace qizero

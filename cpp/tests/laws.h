@@ -84,6 +84,23 @@ inline void check_legal_actions(const AnyState& state) {
   CHECK(state.to_move() == 0 || state.to_move() == 1, describe(state));
 }
 
+// `action` may be any number. A refusal's code is in the tables of the game, and its sentence names exactly its values.
+inline void check_refusal(const AnyState& state, int action, bool legal) {
+  const std::optional<Refusal> refused = state.refusal(action);
+  CHECK(!refused == legal, describe(state) + ", action " + std::to_string(action));
+  if (!refused) return;
+  std::string_view words;
+  for (const RefusalWords& row : state.game()->refusals())
+    if (row.code == refused->code) words = row.english;
+  for (const RefusalWords& row : common_refusals)
+    if (row.code == refused->code) words = row.english;
+  CHECK(!words.empty(), std::string(refused->code) + " has no words");
+  CHECK(std::count(words.begin(), words.end(), '{') == std::ssize(refused->values), std::string(refused->code));
+  for (const auto& [name, value] : refused->values)
+    CHECK(words.find("{" + std::string(name) + "}") != std::string_view::npos && !value.empty(),
+          std::string(refused->code) + " and its value " + std::string(name));
+}
+
 // `action` may be any number. A refusal names a reason and changes nothing; an acceptance does not touch the original.
 inline void check_apply(const AnyState& state, int action) {
   const std::vector<int> legal = state.legal_actions();
@@ -99,6 +116,7 @@ inline void check_apply(const AnyState& state, int action) {
     CHECK(next->same_position(state) && next->serialize() == before, describe(state));
   }
   CHECK(accepted == expected, describe(state) + ", action " + std::to_string(action));
+  check_refusal(state, action, expected);
   if (action >= 0 && action < state.game()->num_actions())
     CHECK(state.why_illegal(action).empty() == expected, describe(state) + ", action " + std::to_string(action));
   CHECK(state.serialize() == before, describe(state) + ", action " + std::to_string(action));

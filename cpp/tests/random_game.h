@@ -74,7 +74,8 @@ class RandomGame {
   static RandomGame from_setup(const OptionValues& options, const Setup&) { return initial(options); }
   std::string action_to_string(Action action) const { return std::to_string(action); }
   int string_to_action(std::string_view) const { return -1; }
-  std::string why_illegal(Action) const { return "chance forbids it"; }
+  static constexpr std::array<RefusalWords, 1> refusals{{{"chance", "chance forbids it"}}};
+  Refusal why_illegal(Action) const { return {"chance"}; }
 
   friend bool operator==(const RandomGame&, const RandomGame&) = default;
 

@@ -7,7 +7,17 @@ import numpy
 import numpy.typing
 
 class IllegalActionError(ValueError):
-    pass
+    """
+    An action that the rules refuse. Its text is the reason in English; `code` and `values` are for programs.
+    """
+
+    @property
+    def code(self) -> str:
+        """Names the reason, e.g. 'taken'."""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The values that the reason names, e.g. {'cell': 'h8'}."""
 
 class InvalidInputError(ValueError):
     pass
@@ -168,6 +178,11 @@ class State:
     def why_illegal(self, action: int) -> str:
         """Why the action is refused, in words; '' when it is legal."""
 
+    def refusal(self, action: int) -> tuple[str, dict[str, str]] | None:
+        """
+        Why the action is refused, for programs: (code, values); None when it is legal.
+        """
+
     def action_cells(self, action: int) -> tuple[Literal["place", "move", "select", "other"], int, int]:
         """
         What the action does on the board: ('place' | 'move' | 'select' | 'other', from, to). Cells are row*width+column, -1 where there is none.
@@ -221,7 +236,7 @@ class State:
 def make_game(spec: str, options: Mapping[str, str]) -> Game: ...
 def catalog() -> list[dict[str, Any]]:
     """
-    One dict per game: id, title, title_zh, rules_version, opening_plies, options.
+    One dict per game: id, title, title_zh, rules_version, opening_plies, options, refusals.
     """
 
 class CancelToken:
