@@ -14,9 +14,18 @@ BEGIN, END = "<!-- tree: begin (make tree) -->", "<!-- tree: end -->"
 NAME_WIDTH, WORDS_WIDTH = 24, 100
 
 
+def is_unpresented_game(path: Path) -> bool:
+    """True for the header of a game that has its line in the catalog but no profile: it is not listed."""
+    catalog = (ROOT / "cpp/games/catalog.h").read_text(encoding="utf-8")
+    games = re.findall(r"GAME\((\w+), \w+\)", catalog)
+    has_profile = (ROOT / "src/qizero/games/profiles" / f"{path.stem}.toml").exists()
+    return path.parent == ROOT / "cpp/games" and path.stem in games and not has_profile
+
+
 def source_files() -> list[Path]:
     """Every source file below FOLDERS, folder by folder."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
+    files = [path for path in files if not is_unpresented_game(path)]
     return sorted((path for path in files if "static" not in path.parts), key=lambda path: (path.parent, path.name))
 
 

@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,11 @@ from random_states import Walk
 
 import qizero
 from qizero.cli.main import main
+from qizero.games.profile import has_profile, profile_of, profiles
 from qizero.players import levels as levels_module
 from qizero.players.analysis import unsearched_analysis
 from qizero.players.level_player import LevelPlayer, good_actions
 from qizero.players.levels import (
-    ANY_GAME,
-    LEVELS,
     TITLES,
     Level,
     definition_of,
@@ -36,7 +36,7 @@ from qizero.players.protocol import Budget, Player
 from qizero.server.opponents import Opponents, opponent_rows
 
 GAMES = [row.id for row in qizero.list_games()]
-TABLES = [*LEVELS.values(), ANY_GAME]
+RATED = [game for game in GAMES if has_profile(game)]
 SMALL = {"gomoku": "gomoku(size=7)", "liuzhou": "liuzhou(lose_below=18)"}
 
 
@@ -71,9 +71,9 @@ def test_every_game_has_five_to_eight_levels(game: str) -> None:
     assert (levels[-1].name == "perfect") == (game in ("connect4", "tictactoe"))
 
 
-@pytest.mark.parametrize("levels", TABLES)
-def test_no_level_is_defined_by_time(levels: tuple[Level, ...]) -> None:
-    for level in levels:
+@pytest.mark.parametrize("game", [*profiles(), "a game without a profile"])
+def test_no_level_is_defined_by_time(game: str) -> None:
+    for level in (Level(**asdict(row)) for row in profile_of(game).levels):
         assert not re.search(r"\bms=", level.spec)
         assert level.spec == "perfect" or any(word in level.spec for word in ("sims=", "nodes=", "depth="))
         assert level.title != level.title_zh
@@ -235,8 +235,8 @@ def test_the_strongest_player_of_a_game() -> None:
 
 
 def test_nets_behind_levels_are_shipped() -> None:
-    for game, levels in LEVELS.items():
-        if any(level.spec.startswith("zero") for level in levels):
+    for game in GAMES:
+        if any(level.spec.startswith("zero") for level in levels_of(qizero.load_game(game))):
             assert net_path(qizero.load_game(game)).exists(), game
 
 
@@ -282,7 +282,7 @@ def test_under_other_options_a_rating_is_approximate(tmp_path: Path, monkeypatch
     assert (shown.elo, shown.elo_error, shown.elo_approximate) == (100.0, 25.0, True)
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", RATED)
 def test_what_is_shipped_is_of_todays_levels_and_rises(game: str) -> None:
     loaded = qizero.load_game(game)
     levels = levels_of(loaded)

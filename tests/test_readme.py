@@ -6,7 +6,8 @@ import re
 
 from readme_tree import README, ROOT, first_words, source_files, with_tree
 
-from qizero.games.catalog import list_games
+from qizero.games.catalog import GameRow, list_games
+from qizero.games.profile import has_profile
 
 TEXT = README.read_text(encoding="utf-8")
 CHINESE = README.with_name("README.zh-CN.md").read_text(encoding="utf-8")
@@ -60,12 +61,17 @@ def test_both_languages_say_the_same() -> None:
     assert "](README.md)" in CHINESE
 
 
+def presented(game: GameRow) -> bool:
+    """True for the games that the project presents: those with a profile."""
+    return has_profile(game.id)
+
+
 def test_every_game_has_its_picture() -> None:
-    for game in list_games():
+    for game in filter(presented, list_games()):
         assert f"](docs/screenshots/{game.id}-desktop.png)" in TEXT
 
 
 def test_every_game_is_named() -> None:
-    for game in list_games():
+    for game in filter(presented, list_games()):
         assert f"`{game.id}`" in TEXT
         assert game.title_zh in TEXT

@@ -14,13 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from qizero.games.catalog import Game, InvalidInputError
+from qizero.games.catalog import Game, InvalidInputError, list_games
+from qizero.games.profile import profile_of
 
 __all__ = ["PEERS", "PEER_PYTHON", "MctxPeer", "OpenSpielSearch", "open_spiel_rollouts"]
 
 PEERS = ("open_spiel",)
-
-_OPEN_SPIEL_NAMES = {"tictactoe": "tic_tac_toe", "connect4": "connect_four", "othello": "othello", "gomoku": "gomoku"}
 
 
 def open_spiel_rollouts(game: Game, seed: int) -> Callable[[int], None]:
@@ -123,9 +122,10 @@ def _import_open_spiel() -> ModuleType:
 
 
 def _open_spiel_spec(game: Game) -> str:
-    name = _OPEN_SPIEL_NAMES.get(game.name)
-    if name is None:
-        raise InvalidInputError(f"open_spiel has no {game.name}; it has {', '.join(_OPEN_SPIEL_NAMES)}")
+    name = profile_of(game.name).open_spiel
+    if not name:
+        known = ", ".join(row.id for row in list_games() if profile_of(row.id).open_spiel)
+        raise InvalidInputError(f"open_spiel has no {game.name}; it has {known}")
     if game.name == "gomoku":
         if game.options["rule"] != "freestyle":
             raise InvalidInputError(f"open_spiel's gomoku has the rule freestyle only, not {game.options['rule']}")

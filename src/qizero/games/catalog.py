@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qizero._core import Game, IllegalActionError, InvalidInputError, State, catalog, make_game
 
@@ -32,7 +32,7 @@ class OptionRow:
 
 @dataclass(frozen=True)
 class GameRow:
-    """A line of the catalog."""
+    """A line of the catalog; `refusals` has the English sentence of every code that the game refuses an action with."""
 
     id: str
     title: str
@@ -40,6 +40,7 @@ class GameRow:
     rules_version: int
     opening_plies: int
     options: tuple[OptionRow, ...]
+    refusals: dict[str, str] = field(hash=False)
 
 
 def load_game(spec: str, **options: int | str) -> Game:
@@ -63,6 +64,7 @@ def list_games() -> list[GameRow]:
             options=tuple(
                 OptionRow(o["name"], o["default"], o["min"], o["max"], tuple(o["choices"])) for o in row["options"]
             ),
+            refusals=row["refusals"],
         )
         for row in catalog()
     ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
+from qizero.games.profile import profile_of
 from qizero.games.sgf import GameFileError, read_sgf, start_of, write_sgf
 
 __all__ = ["FORMATS", "Format", "GameFileError", "read_file_or_moves", "read_game", "start_of", "write_game"]
@@ -22,8 +23,6 @@ Format = Literal["sgf", "psq", "moves", "state"]
 FORMATS: tuple[Format, ...] = ("sgf", "psq", "moves", "state")
 MAX_BYTES = 1 << 20
 
-_TURNS_OF_SEVERAL_ACTIONS = {"liuzhou"}  # written a turn at a time, so that people can follow
-_RUN_TOGETHER = {"connect4", "othello"}  # whose move strings have no spaces: 4455, f5d6c3
 _SEPARATORS = re.compile(r"[\s,;+|]+")
 _MOVE_NUMBER = re.compile(r"^\d+\.+|^(?:\.\.\.|…)")
 _GLUED = re.compile(r"pass|--|x?[a-z]\d{1,2}(?:-[a-z]\d{1,2})?", re.IGNORECASE)
@@ -172,13 +171,14 @@ def _play_move(state: State, move: str, line: int) -> None:
 def _write_moves(state: State) -> str:
     game, start = state.game, start_of(state)
     turns = _turns(start, state.history())
+    style = profile_of(game.name).move_list
     header = "" if start == game.new_initial_state() else f"start {start.position_text()}\n"
-    if header or not turns or str(game) != game.name or game.name in _TURNS_OF_SEVERAL_ACTIONS:
+    if header or not turns or str(game) != game.name or style == "turns":
         header = f"game {game}\n" + header
-    if game.name in _TURNS_OF_SEVERAL_ACTIONS:
+    if style == "turns":
         return header + _numbered(turns)
     moves = [move for _, played in turns for move in played]
-    if game.name in _RUN_TOGETHER:
+    if style == "joined":
         last = moves[-1:] if moves[-1:] == ["pass"] else []
         return header + "".join([move for move in moves if move != "pass"] + last) + "\n"
     return header + " ".join(moves) + "\n"
@@ -249,7 +249,7 @@ def _read_psq(text: str, game: Game | None) -> State:
 
 def _write_psq(state: State, names: tuple[str, str]) -> str:
     game = state.game
-    if game.name != "gomoku" or start_of(state) != game.new_initial_state():
+    if not profile_of(game.name).psq or start_of(state) != game.new_initial_state():
         raise GameFileError("PSQ holds games of Gomoku from the empty board; take sgf, moves or state for this one")
     size = game.board_shape[0]
     cells = [divmod(action, size) for action in state.history()]

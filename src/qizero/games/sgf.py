@@ -6,11 +6,9 @@ import re
 from datetime import date
 
 from qizero.games.catalog import Game, IllegalActionError, InvalidInputError, State, load_game
+from qizero.games.profile import profile_of, profiles
 
 __all__ = ["GameFileError", "read_sgf", "start_of", "write_sgf"]
-
-SGF_NUMBERS = {"othello": 2, "gomoku": 4}
-"""GM of FF[4]; a game without a number of its own is told by the private property QZ."""
 
 _PROPERTY = re.compile(r"([A-Za-z]+)\s*((?:\[(?:\\.|[^\]\\])*\]\s*)+)", re.DOTALL)
 _VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
@@ -29,11 +27,12 @@ def start_of(state: State) -> State:
 def write_sgf(state: State, *, names: tuple[str, str], resigned: int | None, day: date) -> str:
     """A placed stone is a point; any other action is written in the game's notation."""
     game, start = state.game, start_of(state)
+    number = profile_of(game.name).sgf_number
     root = {
         "FF": "4",
         "CA": "UTF-8",
         "AP": "qizero",
-        **({"GM": str(SGF_NUMBERS[game.name])} if game.name in SGF_NUMBERS else {}),
+        **({} if number is None else {"GM": str(number)}),
         "SZ": _size(game),
         **({"RU": str(game.options["rule"])} if "rule" in game.options else {}),
         "QZ": str(game),
@@ -98,7 +97,7 @@ def _game_of(root: dict[str, list[str]], game: Game | None) -> Game:
     if "QZ" in root:
         return load_game(root["QZ"][0])
     number = root.get("GM", ["1"])[0].strip()
-    names = {str(value): name for name, value in SGF_NUMBERS.items()}
+    names = {str(n): name for name in profiles() if (n := profile_of(name).sgf_number) is not None}
     if number not in names:
         raise GameFileError(
             f"the SGF is of game GM[{number}]; known are {', '.join(f'GM[{n}] ({names[n]})' for n in sorted(names))}"

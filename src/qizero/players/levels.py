@@ -11,17 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 
 from qizero.games.catalog import Game, InvalidInputError
+from qizero.games.profile import profile_of
 
 __all__ = ["Level", "LevelRating", "definition_of", "level_of", "levels_of", "net_path", "rating_of", "strongest_kind"]
 
 PACKAGE = Path(__file__).parent.parent
 RATINGS = PACKAGE / "level_ratings"
-SOLVED = ("connect4", "tictactoe")
 
 
 @dataclass(frozen=True)
@@ -64,62 +64,6 @@ TITLES = {
     "perfect": ("Perfect", "完美"),
 }
 
-LEVELS: dict[str, tuple[Level, ...]] = {
-    "tictactoe": (
-        Level("first-game", "rollout:sims=9", 2.0, 1.0, blocks=False),
-        Level("beginner", "rollout:sims=9", 2.0, 2.0),
-        Level("casual", "rollout:sims=20", 0.8, 0.4),
-        Level("club", "rollout:sims=100", 0.3, 0.1),
-        Level("perfect", "perfect"),
-    ),
-    "connect4": (
-        Level("first-game", "rollout:sims=14", 1.5, 0.6, blocks=False),
-        Level("beginner", "rollout:sims=40", 0.6, 0.25),
-        Level("casual", "rollout:sims=200", 0.35, 0.12),
-        Level("club", "rollout:sims=1500", 0.15, 0.05),
-        Level("strong", "alphabeta:depth=10"),
-        Level("expert", "zero:sims=50"),
-        Level("master", "zero:sims=400"),
-        Level("perfect", "perfect"),
-    ),
-    "othello": (
-        Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
-        Level("beginner", "rollout:sims=60", 0.6, 0.25),
-        Level("casual", "rollout:sims=250", 0.3, 0.1),
-        Level("club", "alphabeta:depth=3,temperature=0.1", 0.2, 0.05),
-        Level("strong", "alphabeta:depth=4"),
-        Level("expert", "alphabeta:depth=6"),
-        Level("master", "alphabeta:nodes=300000"),
-    ),
-    "gomoku": (
-        Level("first-game", "alphabeta:depth=1,eval=counting,temperature=1", 2.0, 5.0, blocks=False),
-        Level("beginner", "alphabeta:depth=1,eval=counting,temperature=1", 0.6, 0.35),
-        Level("casual", "alphabeta:depth=1,eval=counting,temperature=1", 0.15, 0.07),
-        Level("club", "alphabeta:depth=2,temperature=0.1", 0.15, 0.08),
-        Level("strong", "alphabeta:depth=4,temperature=0.03", 0.08, 0.02),
-        Level("expert", "alphabeta:depth=6"),
-        Level("master", "alphabeta:nodes=500000"),
-    ),
-    "liuzhou": (
-        Level("first-game", "rollout:sims=100", 1.5, 0.4, blocks=False),
-        Level("beginner", "rollout:sims=1000", 0.6, 0.1),
-        Level("casual", "alphabeta:depth=2,temperature=0.2", 0.4, 0.12),
-        Level("club", "alphabeta:depth=2,temperature=0.1", 0.2, 0.05),
-        Level("strong", "alphabeta:depth=3"),
-        Level("expert", "alphabeta:depth=4"),
-        Level("master", "alphabeta:nodes=200000"),
-    ),
-}
-
-ANY_GAME = (
-    Level("first-game", "rollout:sims=20", 1.5, 0.6, blocks=False),
-    Level("beginner", "rollout:sims=80", 0.6, 0.25),
-    Level("casual", "rollout:sims=400", 0.3, 0.1),
-    Level("club", "rollout:sims=2000", 0.1, 0.04),
-    Level("strong", "rollout:sims=20000"),
-)
-"""Of a game that has no levels of its own."""
-
 
 def net_path(game: Game) -> Path:
     """Where the net of a game is shipped, if one is."""
@@ -127,8 +71,13 @@ def net_path(game: Game) -> Path:
 
 
 def levels_of(game: Game) -> Sequence[Level]:
-    """The levels of a game, weakest first."""
-    return LEVELS.get(game.name, ANY_GAME)
+    """The levels of a game, weakest first: those of its profile."""
+    return _levels(game.name)
+
+
+@cache
+def _levels(game: str) -> tuple[Level, ...]:
+    return tuple(Level(**asdict(row)) for row in profile_of(game).levels)
 
 
 def level_of(game: Game, name: str) -> Level:
@@ -177,7 +126,6 @@ def _ratings(game: str, directory: Path) -> dict[str, tuple[float, float, float]
 
 def strongest_kind(game: Game) -> str:
     """The kind of player that is strongest at this game; options such as its time are the caller's."""
-    if game.name in SOLVED:
+    if profile_of(game.name).solved:
         return "perfect"
-    top = levels_of(game)[-1].spec.partition(":")[0]
-    return top if game.name in LEVELS else "rollout"
+    return levels_of(game)[-1].spec.partition(":")[0]

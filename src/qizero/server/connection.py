@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from qizero.games.catalog import load_game
+from qizero.games.catalog import IllegalActionError, load_game
 from qizero.games.game_files import Format, GameFileError, read_game, write_game
 from qizero.server import messages, views
 from qizero.server.session import HUMAN, CommandRefusedError
@@ -111,7 +111,11 @@ class Connection:
         try:
             await self._answer(request)
         except CommandRefusedError as error:
-            self.send(messages.ErrorMessage(id=request.id, code=error.code, detail=str(error)))
+            reason = self._reason(error.refused)
+            self.send(messages.ErrorMessage(id=request.id, code=error.code, detail=str(error), reason=reason))
+        except IllegalActionError as error:
+            reason = self._reason(error)
+            self.send(messages.ErrorMessage(id=request.id, code="illegal", detail=str(error), reason=reason))
         except GameFileError as error:
             self.send(messages.ErrorMessage(id=request.id, code="bad_record", detail=str(error)))
         except ValueError as error:
@@ -123,6 +127,12 @@ class Connection:
             log.exception("a request of type %s failed", request.type)
             detail = "the server could not do this; its log says why"
             self.send(messages.ErrorMessage(id=request.id, code="failed", detail=detail))
+
+    def _reason(self, error: IllegalActionError | None) -> messages.Reason | None:
+        """Why the rules of the game on the table refused an action."""
+        if error is None or self._table is None:
+            return None
+        return messages.Reason(game=self._table.play.game.name, code=error.code, values=error.values)
 
     async def _answer(self, request: messages.FromPage) -> None:
         match request:

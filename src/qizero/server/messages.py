@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qizero.games.game_files import Format
+from qizero.games.profile import RulesSection, Words
 from qizero.server.session import Opening, Stage
 
 VERSION = 1
@@ -49,7 +50,8 @@ class OptionInfo(Message):
 
 
 class GameInfo(Message):
-    """A line of the catalog."""
+    """A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; both languages
+    have words for the same things."""
 
     id: str
     title: str
@@ -57,6 +59,10 @@ class GameInfo(Message):
     piece_kind: Literal["stones", "discs", "marks"]
     options: list[OptionInfo]
     openings: list[Opening]
+    formats: list[Format]
+    words: Words
+    words_zh: Words
+    rules: list[RulesSection]
 
 
 class Opponent(Message):
@@ -113,11 +119,19 @@ class MoveView(Message):
     player: int
 
 
+class Reason(Message):
+    """Why an action is refused: a code of the game's words, and the values that they name."""
+
+    game: str
+    code: str
+    values: dict[str, str]
+
+
 class Refusal(Message):
     """A cell that may not be chosen now, and why."""
 
     cell: int
-    reason: str
+    reason: Reason
 
 
 class Frame(Message):
@@ -448,7 +462,8 @@ class ExportMessage(Message):
 
 
 class ErrorMessage(Message):
-    """A request that was refused; `code` is the key of the page's words, `detail` says more in English."""
+    """A request that was refused; `code` is the key of the page's words, `detail` says more in English, and `reason`
+    is there where the rules refused an action."""
 
     v: Literal[1] = 1
     type: Literal["error"] = "error"
@@ -456,6 +471,7 @@ class ErrorMessage(Message):
     code: str
     detail: str
     place: int = 0
+    reason: Reason | None = None
 
 
 class PongMessage(Message):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qizero.games.catalog import Game
+from qizero.games.profile import profile_of
 from qizero.players.levels import Level, levels_of, rating_of, strongest_kind
 from qizero.server import messages
 
@@ -115,9 +116,9 @@ def engine_row(command: str) -> OpponentRow:
 
 
 def opponent_rows(game: Game, engines: tuple[str, ...] = ()) -> list[OpponentRow]:
-    """All possible opponents: the levels, players by kind, and engines for Gomoku."""
+    """All possible opponents: the levels, players by kind, and Gomocup engines if they play this game."""
     levels = [level_row(game, level) for level in levels_of(game)]
-    return [*levels, *ENGINES, *(engine_row(command) for command in engines if game.name == "gomoku")]
+    return [*levels, *ENGINES, *(engine_row(command) for command in engines if profile_of(game.name).gomocup)]
 
 
 class Opponents:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from qizero.games.catalog import Game, State, load_game
+from qizero.games.catalog import Game, IllegalActionError, State, load_game
 from qizero.games.game_files import start_of
 
 HUMAN = "human"
@@ -32,11 +32,15 @@ CHOICES: dict[Stage, tuple[str, ...]] = {
 
 
 class CommandRefusedError(ValueError):
-    """The game does not allow a command in its present state. `code` is the key of the page's message."""
+    """The game does not allow a command in its present state.
 
-    def __init__(self, code: str, detail: str) -> None:
+    `code` is the key of the page's message; `refused` is the refusal by the rules, if that is the reason.
+    """
+
+    def __init__(self, code: str, detail: str, refused: IllegalActionError | None = None) -> None:
         super().__init__(detail)
         self.code = code
+        self.refused = refused
 
 
 @dataclass(frozen=True)
@@ -162,11 +166,9 @@ class GameInPlay:
             raise CommandRefusedError("illegal", f"'{step}' is not an action")
         else:
             try:
-                reason = self.state_at().why_illegal(step)
-            except ValueError as error:
-                reason = str(error)
-            if reason:
-                raise CommandRefusedError("illegal", reason)
+                self.state_at().apply_action(step)
+            except IllegalActionError as error:
+                raise CommandRefusedError("illegal", str(error), error) from error
         self._push(step)
         if self.redo and self.redo[-1] == step:
             self.redo.pop()  # the later steps can still be redone

@@ -8,49 +8,62 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qizero.games.catalog import Game, State, list_games, load_game
+from qizero.games.catalog import Game, GameRow, State, list_games, load_game
+from qizero.games.game_files import FORMATS
+from qizero.games.profile import Words, profile_of
 from qizero.server import messages
-from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, HeatCell, Line, MoveView, Refusal
+from qizero.server.messages import ActionView, Candidate, Descriptor, Frame, HeatCell, Line, MoveView, Reason, Refusal
 from qizero.server.session import CHOICES, GameInPlay, Opening, Step
 
 if TYPE_CHECKING:
     from qizero.players.analysis import Analysis
 
-SWAP2_GAMES = frozenset({"gomoku"})
-"""Games in which a swap2 opening makes sense: black's first move is a large advantage and stones never move."""
-
 MAX_CANDIDATES = 12
-CANNOT_MOVE = "this stone cannot move now"
 ANSWER_FIELDS = tuple(messages.AnalyzeAnswer.model_fields)
 
 
 def openings_of(game_id: str) -> list[Opening]:
     """The openings that a person may choose besides the plain one."""
-    return ["swap2"] if game_id in SWAP2_GAMES else []
+    return list(profile_of(game_id).openings)
 
 
 def catalog() -> list[messages.GameInfo]:
-    """Every game with its options."""
-    return [
-        messages.GameInfo(
-            id=row.id,
-            title=row.title,
-            title_zh=row.title_zh,
-            piece_kind=load_game(row.id).piece_kind,
-            openings=openings_of(row.id),
-            options=[
-                messages.OptionInfo(
-                    name=option.name,
-                    default=option.default,
-                    minimum=option.min,
-                    maximum=option.max,
-                    choices=list(option.choices),
-                )
-                for option in row.options
-            ],
-        )
-        for row in list_games()
-    ]
+    """Every game with its options, its words and its rules."""
+    return [game_info(row) for row in list_games()]
+
+
+def game_info(row: GameRow) -> messages.GameInfo:
+    """A line of the catalog with what the game's profile says."""
+    profile = profile_of(row.id)
+    english, chinese = words_of(row)
+    return messages.GameInfo(
+        id=row.id,
+        title=row.title,
+        title_zh=row.title_zh,
+        piece_kind=load_game(row.id).piece_kind,
+        openings=openings_of(row.id),
+        formats=[each for each in FORMATS if each != "psq" or profile.psq],
+        options=[
+            messages.OptionInfo(
+                name=option.name,
+                default=option.default,
+                minimum=option.min,
+                maximum=option.max,
+                choices=list(option.choices),
+            )
+            for option in row.options
+        ],
+        words=english,
+        words_zh=chinese,
+        rules=list(profile.rules),
+    )
+
+
+def words_of(row: GameRow) -> tuple[Words, Words]:
+    """The words of a game in English and in Chinese; what has no Chinese words has the English ones."""
+    profile = profile_of(row.id)
+    english = profile.en.over(Words(refusals=row.refusals))
+    return english, profile.zh.over(english)
 
 
 def descriptor(game: Game) -> Descriptor:
@@ -110,8 +123,8 @@ def frame(state: State, ply: int, last: MoveView | None) -> Frame:
         counters=state.counters(),
         legal=legal,
         forbidden=[
-            Refusal(cell=state.action_cells(action)[2], reason=reason)
-            for action, reason in state.forbidden_actions().items()
+            Refusal(cell=state.action_cells(action)[2], reason=_reason(state, "foul", {"foul": foul}))
+            for action, foul in state.forbidden_actions().items()
         ],
         refused=list(_refusals(state, legal)),
         winning=state.winning_cells(),
@@ -129,12 +142,16 @@ def _refusals(state: State, legal: Iterable[ActionView]) -> Iterable[Refusal]:
     if "move" in kinds:
         for cell in (board == mover).nonzero()[0].tolist():
             if cell not in free:
-                yield Refusal(cell=cell, reason=CANNOT_MOVE)
+                yield Refusal(cell=cell, reason=_reason(state, "cannot_move", {}))
     if "select" in kinds:
         for action in range(state.game.num_actions):
             kind, _source, cell = state.action_cells(action)
-            if kind == "select" and cell not in free and board[cell] != 0:
-                yield Refusal(cell=cell, reason=state.why_illegal(action))
+            if kind == "select" and cell not in free and board[cell] != 0 and (refused := state.refusal(action)):
+                yield Refusal(cell=cell, reason=_reason(state, *refused))
+
+
+def _reason(state: State, code: str, values: dict[str, str]) -> Reason:
+    return Reason(game=state.game.name, code=code, values=values)
 
 
 def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = ()) -> Frame:

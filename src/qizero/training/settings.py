@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from qizero.base.core_settings import CORE_SETTINGS, number_text
 from qizero.games.catalog import load_game
+from qizero.games.profile import profile_of
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import BACKENDS
 
@@ -249,90 +250,6 @@ class Settings(Section):
         return self.model_dump()
 
 
-MODERN_LIUZHOU = "liuzhou(lose_below=4,max_steps=144,no_capture_limit=36)"
-
-# What differs from the general defaults.
-GAME_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
-    "tictactoe": {
-        "run": {"network": "32x2", "minutes": 4.0},
-        "selfplay": {
-            "slots": 64,
-            "simulations": 32,
-            "final_simulations": 32,
-            "random_opening_share": 0.5,
-            "random_plies": 5,
-            "temperature_plies": 9,
-        },
-        "replay": {"rows_per_cycle": 2_000, "window_min": 10_000, "window_max": 60_000},
-        "training": {"batch": 256, "warmup_steps": 50},
-        "evaluation": {"minutes": 1.0},
-    },
-    "connect4": {
-        "run": {"network": "64x4", "minutes": 120.0},
-        "selfplay": {
-            "slots": 512,
-            "simulations": 24,
-            "final_simulations": 64,
-            # One bad move decides a game: after the opening, the labels are worth more than variety.
-            "temperature": 0.8,
-            "temperature_plies": 6,
-            "temperature_halflife": 3.0,
-            "final_temperature": 0.15,
-            "random_opening_share": 0.6,
-            "random_plies": 28,
-            "prove_nodes": 20_000,
-            "prove_from_ply": 24,
-            "c_scale": 0.1,
-        },
-    },
-    "othello": {
-        "run": {"network": "64x4", "minutes": 90.0},
-        "selfplay": {
-            "simulations": 24,
-            "final_simulations": 48,
-            "temperature_plies": 16,
-            "random_plies": 10,
-            "prove_nodes": 4_000,
-            "prove_from_ply": 52,
-            # As the shipped net was trained; what is best is not known.
-            "c_scale": 0.25,
-            "root_policy_temperature": 1.2,
-        },
-    },
-    "gomoku": {
-        "run": {
-            "network": "64x4",
-            "minutes": 150.0,
-            "variants": ("gomoku(size=9)", "gomoku(size=11)", "gomoku", "gomoku(rule=standard)", "gomoku(rule=renju)"),
-            "shares": (0.35, 0.2, 0.3, 0.075, 0.075),
-        },
-        "selfplay": {
-            "slots": 128,
-            "simulations": 24,
-            "final_simulations": 48,
-            "temperature_plies": 8,
-            "random_plies": 6,
-            "c_scale": 0.15,
-            "root_policy_temperature": 1.05,  # among 225 actions, flattening adds up
-        },
-    },
-    "liuzhou": {
-        "run": {"network": "64x4", "minutes": 60.0, "variants": ("liuzhou", MODERN_LIUZHOU), "shares": (0.4, 0.6)},
-        "selfplay": {
-            "simulations": 16,
-            "final_simulations": 32,
-            "temperature_plies": 30,
-            "random_plies": 60,
-            "random_opening_share": 0.5,
-            "limit_value_share": 0.5,
-            "full_share": 0.5,
-            # Values of neighbouring moves differ little: sigma(q) must be steep, or the policy stays almost even.
-            "c_scale": 0.25,
-            "root_policy_temperature": 1.2,
-        },
-    },
-}
-
 SECTIONS: dict[str, type[Section]] = {
     "run": RunSettings,
     "selfplay": SelfPlaySettings,
@@ -348,7 +265,7 @@ def load_settings(game: str, file: Path | None = None, assignments: Sequence[str
         name = load_game(game).name
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    defaults = GAME_DEFAULTS.get(name, {})
+    defaults = profile_of(name).training
     layers: list[tuple[str, Mapping[str, Any]]] = [
         (f"defaults of {name}", defaults if game == name else without_variants(defaults))
     ]

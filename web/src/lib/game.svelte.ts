@@ -2,7 +2,8 @@
 import { clearHash, onAddressChange, readAddress, writeGameId } from "./address";
 import { fetchCatalog, fetchOpponents } from "./api";
 import { Connection, Refused, type RequestBody } from "./connection";
-import type { ActionView, Export, FromServer, GameInfo, Opponent, OpponentsAnswer, StateMessage } from "./messages";
+import { useWordsOf } from "./game_words.svelte";
+import type { ActionView, Export, FromServer, GameInfo, Opponent, OpponentsAnswer, Reason, StateMessage } from "./messages";
 import { HUMAN, parseSpec, plainSetup, remember, remembered, specOf, type Setup } from "./setup";
 import { ShownPosition } from "./shown.svelte";
 import { Studies } from "./studies.svelte";
@@ -18,6 +19,7 @@ export interface Notice {
   code: string;
   detail: string;
   place: number;
+  reason?: Reason | null;
 }
 
 type Seq<T> = T extends { seq: number } ? Omit<T, "seq"> : never;
@@ -97,6 +99,7 @@ export class GameStore {
 
   private async loadCatalog(): Promise<void> {
     this.games = (await fetchCatalog())?.games ?? [];
+    useWordsOf(this.games);
   }
 
   loadOpponents(setup: Pick<Setup, "game" | "options">): Promise<OpponentsAnswer | null> {

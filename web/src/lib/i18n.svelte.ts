@@ -32,15 +32,18 @@ export function has(key: string): key is Key {
   return key in en;
 }
 
-/** The text of `key` with `{name}` replaced from `values`. `n` selects the plural form; `which`, in [0, 1), picks from a list. */
 export function t(key: Key, values: Values = {}): string {
-  const entry = catalogues[language()][key] ?? key;
+  return fill(catalogues[language()][key] ?? key, values);
+}
+
+/** The text of an entry with its values. `n` chooses the plural form; `which`, from 0 to 1, picks from a list. */
+export function fill(entry: Entry, values: Values = {}): string {
   let text: string;
   if (typeof entry === "string") text = entry;
   else if (Array.isArray(entry)) text = entry[Math.floor(Number(values.which ?? 0) * entry.length)] ?? "";
   else {
     const form = new Intl.PluralRules(language()).select(Number(values.n ?? 0));
-    text = (form === "one" ? entry.one : undefined) ?? entry.other;
+    text = (form === "one" && entry.one) || entry.other;
   }
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

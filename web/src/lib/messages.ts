@@ -81,7 +81,14 @@ export interface Descriptor {
   rows_from_top: boolean;
 }
 
-/** A request that was refused; `code` is the key of the page's words, `detail` says more in English. */
+/** A small board. Rows from the top: X and O are the two players, lower case is marked, . is empty. */
+export interface Diagram {
+  rows: string[];
+  winning: number[];
+  forbidden: Record<string, string>;
+}
+
+/** A request that was refused; `code` is the key of the page's words, `detail` says more in English, and `reason` is there where the rules refused an action. */
 export interface ErrorMessage {
   v: 1;
   type: "error";
@@ -89,6 +96,7 @@ export interface ErrorMessage {
   code: string;
   detail: string;
   place: number;
+  reason: Reason | null;
 }
 
 /** Ask for the game as a file. */
@@ -139,7 +147,7 @@ export interface FrameMessage {
   frame: Frame;
 }
 
-/** A line of the catalog. */
+/** A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; both languages have words for the same things. */
 export interface GameInfo {
   id: string;
   title: string;
@@ -147,6 +155,10 @@ export interface GameInfo {
   piece_kind: "stones" | "discs" | "marks";
   options: OptionInfo[];
   openings: ("" | "swap2")[];
+  formats: ("sgf" | "psq" | "moves" | "state")[];
+  words: Words;
+  words_zh: Words;
+  rules: RulesSection[];
 }
 
 /** Whether the server is well, and how busy. */
@@ -316,6 +328,12 @@ export interface PlayText {
   text: string;
 }
 
+/** A sentence that depends on the number {n}; `one` is empty where the language has one form. */
+export interface Plural {
+  other: string;
+  one: string;
+}
+
 /** The answer to `ping`. */
 export interface PongMessage {
   v: 1;
@@ -333,10 +351,17 @@ export interface ProgressMessage {
   simulations: number;
 }
 
+/** Why an action is refused: a code of the game's words, and the values that they name. */
+export interface Reason {
+  game: string;
+  code: string;
+  values: Record<string, string>;
+}
+
 /** A cell that may not be chosen now, and why. */
 export interface Refusal {
   cell: number;
-  reason: string;
+  reason: Reason;
 }
 
 /** How the game ended; `winner` is a player or null for a draw. */
@@ -351,6 +376,13 @@ export interface Review {
   id: number;
   type: "review";
   on: boolean;
+}
+
+/** A paragraph of the rules for people in both languages, and a diagram after it. */
+export interface RulesSection {
+  en: string;
+  zh: string;
+  diagram: Diagram | null;
 }
 
 /** Change who plays; in the middle of a game too. */
@@ -390,6 +422,14 @@ export interface StateMessage {
   paused: boolean;
   can_undo: boolean;
   thinking: number | null;
+}
+
+/** The words of a game in one language. Names in braces stand for values. `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of {who}, by phase, or by phase and kind of action ("MOVEMENT:select"). `options`: what an option is called, and with the name of a choice after a dot ("rule.renju"), what the choice is. */
+export interface Words {
+  refusals: Record<string, string>;
+  terms: Record<string, Record<string, string>>;
+  phases: Record<string, string | Plural>;
+  options: Record<string, string>;
 }
 
 export type FromPage = New | Open | Fork | Play | PlayText | Choose | Simple | Pause | SetSeats | Look | Hint | Analyze | Review | Export | Ping;

@@ -1,9 +1,10 @@
 // Sentences about a game: names of players, the task of the moment, the result, strengths, grades.
 import type { GameStore, Notice } from "./game.svelte";
+import { wordsOf } from "./game_words.svelte";
 import { cellName } from "./geometry";
-import { has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
+import { fill, has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
 import type { Candidate, Descriptor, HintMessage, MoveView, Opponent, StateMessage } from "./messages";
-import { reasonText } from "./reasons";
+import { capitalised, reasonText } from "./reasons";
 import { HUMAN } from "./setup";
 
 /** The name of a player's pieces: black or white, red or yellow, cross or nought. */
@@ -52,18 +53,19 @@ export function statusText(store: GameStore, state: StateMessage): string {
   const who = isOnlyHuman(state, actor) ? t("you_are", { player }) : player;
   if (state.stage) return t(`stage_${state.stage}` as Key, { who });
   const { frame } = state;
-  const selects = frame.legal.some((each) => each.kind === "select");
-  const stuck = frame.phase === "MOVEMENT" && selects;
-  const phase = `phase_${stuck ? "STUCK" : frame.phase}`;
-  if (frame.phase && has(phase)) return t(phase, { who, n: frame.counters.pending ?? 1 });
-  if (frame.legal.length > 0 && frame.legal.every((each) => each.kind === "other")) return t("status_only_other", { who });
+  const [kind, ...others] = new Set(frame.legal.map((each) => each.kind));
+  const phases = wordsOf(state.descriptor.game)?.phases;
+  const asked = (others.length === 0 ? phases?.[`${frame.phase}:${kind}`] : undefined) ?? phases?.[frame.phase];
+  if (asked) return fill(asked, { who, n: frame.counters.pending ?? 1 });
+  if (kind === "other" && others.length === 0) return t("status_only_other", { who });
   if (frame.last?.kind === "other") return t("status_after_pass", { who, other: playerName(state.descriptor, frame.last.player) });
   return t("status_your_move", { who });
 }
 
 export function noticeText(notice: Notice): string {
   const key = `error_${notice.code}`;
-  return has(key) ? t(key, { place: notice.place, detail: reasonText(notice.detail) }) : notice.detail;
+  const detail = notice.reason ? reasonText(notice.reason) : capitalised(notice.detail);
+  return has(key) ? t(key, { place: notice.place, detail }) : notice.detail;
 }
 
 /** The words of a hint. Unless the board is `seen`, an area is named by its corners. */
@@ -103,13 +105,11 @@ export function gradeOf(loss: number): "grade_blunder" | "grade_mistake" | "grad
 }
 
 export function optionName(game: string, name: string): string {
-  const key = `option_${game}_${name}`;
-  return has(key) ? t(key) : name;
+  return wordsOf(game)?.options[name] ?? name;
 }
 
 export function choiceName(game: string, name: string, choice: string): string {
-  const key = `option_${game}_${name}_${choice}`;
-  return has(key) ? t(key) : choice;
+  return wordsOf(game)?.options[`${name}.${choice}`] ?? choice;
 }
 
 /** A solver's score with its sign. */
