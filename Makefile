@@ -19,6 +19,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CORES)
 ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
 endif
 
 # Directories are listed too: their time changes when a file comes or goes.
@@ -34,7 +35,7 @@ help:  ## this list
 play: $(VENV)/.play  ## set everything up and play
 	@$(VENV)/bin/qizero play --end-with-input
 
-test: check cpp-tests python-tests  ## set everything up and run every check
+test: check cpp-tests python-tests added-game  ## set everything up and run every check
 	@cat build/skipped.txt
 	@echo "make test: everything that was run is in order"
 
@@ -79,7 +80,7 @@ $(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 	@touch $(VENV)/.play $@
 
 # ---- Checks ------------------------------------------------------------------------------------------------------------
-.PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests quick
+.PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests quick added-game
 check: format-check lint types layers page-check  ## the quick checks only: formatting, lint, types, layers, the page
 
 format-check: $(VENV)/.test
@@ -120,6 +121,10 @@ quick: $(VENV)/.test  ## on a built tree in a minute: core, players, sessions an
 	@pytest -o addopts=--strict-markers -q --no-header --quick -n $(CORES) --dist worksteal --skipped-to build/skipped.txt tests
 	@cat build/skipped.txt
 	@echo "make quick: not run: the C++ tests, formatting, lint, types, examples in docs and docstrings"
+
+added-game: $(VENV)/.test  ## add Breakthrough to a copy of the tree by its two edits and run the tests there
+	@echo "== A game added by two edits"
+	@python tests/added_game.py
 
 # ---- Work --------------------------------------------------------------------------------------------------------------
 format: $(VENV)/.test  ## format C++ and Python, sort imports

@@ -113,8 +113,12 @@ def play_until_over(
         act(cell)
         if page.locator(".selected").count():
             target = page.evaluate(
-                "() => [...document.querySelectorAll('.cell.can')]"
-                ".find(c => c.ariaLabel.includes('empty'))?.dataset.cell"
+                """from => {
+                    const owner = cell => cell.ariaLabel.split(", ")[1];
+                    const own = owner(document.querySelector(`[data-cell="${from}"]`));
+                    return [...document.querySelectorAll(".cell.can")].find(c => owner(c) !== own)?.dataset.cell;
+                }""",
+                cell,
             )
             act(target)
         page.wait_for_function(

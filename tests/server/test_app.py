@@ -428,3 +428,18 @@ def test_the_server_ends_without_complaints(tmp_path: Path) -> None:
         _, complaints = process.communicate(timeout=HANG_SECONDS)
     assert complaints == ""
     assert process.returncode in (0, 128 + signal.SIGINT)  # 0 where whoever started the tests ignores SIGINT
+
+
+def test_a_refused_action_is_told_by_its_code(server: RunningServer) -> None:
+    """By number and by notation; the detail is the same reason in English."""
+    client = server.client()
+    client.new("tictactoe", ("human", "human"))
+    client.command("play", action=4)
+    told = client.command("play", action=4)
+    assert (told["code"], told["detail"]) == ("illegal", "b2 is taken")
+    assert told["reason"] == {"game": "tictactoe", "code": "taken", "values": {"cell": "b2"}}
+    told = client.command("play_text", text="nowhere")
+    assert told["code"] == "illegal"
+    assert told["reason"]["code"] == "not_an_action"
+    assert told["reason"]["values"]["text"] == "nowhere"
+    assert client.command("play", action=99)["reason"]["code"] == "out_of_range"
