@@ -20,6 +20,7 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.training import run as training_run
+from qizero.training import selfplay
 from qizero.training.learner import Learner
 from qizero.training.settings import load_settings
 
@@ -32,7 +33,7 @@ def main(directory: str, kind: str, number: str, *settings: str) -> None:
         if name == kind and steps[name] == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    play_cycle, learn, fsync = training_run.play_cycle, Learner.step, os.fsync
+    play_cycle, learn, fsync = selfplay.play_cycle, Learner.step, os.fsync
 
     def play_in_steps(*arguments: Any, should_stop: Callable[[], bool], **more: Any) -> Any:
         def stop() -> bool:
@@ -49,9 +50,9 @@ def main(directory: str, kind: str, number: str, *settings: str) -> None:
         step("write")
         fsync(handle)
 
-    training_run.play_cycle = play_in_steps
-    Learner.step = learn_in_steps  # type: ignore[method-assign]
-    os.fsync = fsync_in_steps  # type: ignore[assignment]
+    setattr(training_run, "play_cycle", play_in_steps)  # noqa: B010
+    setattr(Learner, "step", learn_in_steps)  # noqa: B010
+    setattr(os, "fsync", fsync_in_steps)  # noqa: B010
     run = training_run.Run(Path(directory), load_settings("tictactoe", None, list(settings)), Events())
     run.open()
     run.train()

@@ -396,7 +396,7 @@ def test_a_stop_reaches_the_player_that_thinks() -> None:
     brain = Brain(said.append, "random", seed=1, stops=stops)
     brain.obey("START 15", 0)
     brain.obey(f"INFO timeout_turn {ENDLESS_MS}", 1)
-    brain._player = ("gomoku random", Thinker(0.0))  # type: ignore[assignment]
+    brain._player = ("gomoku random", Thinker(0.0))
     thread = threading.Thread(target=brain.obey, args=("BEGIN", 2))
     thread.start()
     assert thinks.wait(HANG_SECONDS)
@@ -495,7 +495,7 @@ class TimedPlayer(AlphaBetaPlayer):
         self._uses_ms = uses_ms
 
     def choose(self, state: qizero.State, cancel: object = None) -> int:
-        self.given.append(self.milliseconds)
+        self.given.append(self.budget.milliseconds)
         self._clock.now += self._uses_ms / 1000
         return state.legal_actions()[0]
 

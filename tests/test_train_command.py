@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qizero.cli.main import main
-from qizero.server.growth import growth_of_run
+from qizero.server.training_stages import stages_of_run
 
 pytestmark = pytest.mark.training
 
@@ -48,7 +48,7 @@ def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "finished" in output
     (hint,) = {line for line in output.splitlines() if line.startswith("Play against it: ")}
     assert shlex.split(hint.partition(": ")[2]) == ["qizero", "play", "tictactoe", "--run", str(run)]
-    assert growth_of_run(run).game == "tictactoe", "the page opens with the command that was shown"
+    assert stages_of_run(run).game == "tictactoe", "the page opens with the command that was shown"
 
 
 def logged_cycles(directory: Path) -> set[int]:

@@ -97,7 +97,10 @@ def test_watching_with_pause_and_step(start: Callable[..., RunningServer]) -> No
         server.wait_until_idle()
         assert not any(is_state(message) for message in client.until_pong())
         client.command("step")
-        client.wait_for(lambda message, moves=moves: is_state(message) and len(message["moves"]) == moves + 1)
+        wanted = moves + 1
+        while len(client.state["moves"]) < wanted:
+            client.wait_for(is_state)
+        assert len(client.state["moves"]) == wanted
 
 
 def test_two_tabs_see_the_same_game(server: RunningServer) -> None:

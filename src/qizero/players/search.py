@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from qizero.base.core_settings import CORE_SETTINGS
 from qizero.games.catalog import Game, InvalidInputError, State
 from qizero.nets.evaluator import Evaluator, check_evaluation
 from qizero.players.analysis import Analysis, unsearched_analysis
@@ -83,7 +84,10 @@ class SearchPlayer(Player):
     @budget.setter
     def budget(self, budget: Budget) -> None:
         if budget != self.budget:
-            self._params.milliseconds, self._params.simulations = budget.milliseconds, budget.simulations
+            names = [name.removeprefix("search.") for name in CORE_SETTINGS if name.startswith("search.")]
+            values = {name: getattr(self._params, name) for name in names}
+            values |= {"milliseconds": budget.milliseconds, "simulations": budget.simulations}
+            self._params = SearchParams(**values)
             self._search = None
 
     def choose(self, state: State, cancel: CancelToken | None = None) -> int:
