@@ -244,7 +244,9 @@ class CancelToken:
 
     def __init__(self) -> None: ...
     def cancel(self) -> None:
-        """The search returns its best so far (benchmarks/cancel_latency.py: within 50 ms)."""
+        """
+        The search returns its best so far (benchmarks/cancel_latency.py: within 50 ms).
+        """
 
     @property
     def cancelled(self) -> bool: ...
