@@ -60,10 +60,13 @@ void results_depend_on_position_and_seed_only() {
     const auto expected = search_all(positions, config, params);
     for (const int slots : {2, 5, 24})
       for (const int threads : {1, 2, 3})
-        for (const int batches : {1, 2})
+        for (const int in_flight : {1, 2})
           for (const std::int64_t cache : {0, 16, 1 << 14}) {
-            config = {
-                .slots = slots, .threads = threads, .batches_in_flight = batches, .cache_positions = cache, .seed = 7};
+            config = {.slots = slots,
+                      .threads = threads,
+                      .batches_in_flight = in_flight,
+                      .cache_positions = cache,
+                      .seed = 7};
             CHECK(search_all(positions, config, params) == expected, std::to_string(slots) + " slots");
           }
     config.seed = 8;
@@ -95,12 +98,12 @@ void no_evaluation_is_wasted() {
   const auto positions = some_positions(16);
   SearchParams params;
   params.simulations = 200;
-  for (const int batches : {1, 2}) {
+  for (const int in_flight : {1, 2}) {
     // Without symmetries: in them, two positions can look the same.
     const PoolConfig config{.slots = 16,
                             .threads = 2,
                             .leaves_per_tree = 4,
-                            .batches_in_flight = batches,
+                            .batches_in_flight = in_flight,
                             .cache_positions = 1 << 16,
                             .random_symmetry = false};
     PositionSearch<Connect4> search(config, params, Connect4{});
@@ -113,7 +116,7 @@ void no_evaluation_is_wasted() {
     CHECK(counters.search.evaluated == counters.rows + counters.cache_hits + counters.duplicates, "");
     CHECK(static_cast<std::int64_t>(network.seen.size()) + network.repeated == counters.rows, "");
     // The other group may ask for what this one is having evaluated; nothing else is asked twice.
-    CHECK(network.repeated == 0 || batches == 2, std::to_string(network.repeated));
+    CHECK(network.repeated == 0 || in_flight == 2, std::to_string(network.repeated));
     CHECK(network.repeated < counters.rows / 100, std::to_string(network.repeated));
     CHECK(counters.cache_hits > counters.rows, "the second and third round cost nothing");
     CHECK(counters.searches == 48 && counters.search.simulations <= 48 * 200, "");
@@ -149,8 +152,8 @@ void bad_outputs_leave_the_batch_to_be_submitted() {
   const auto positions = some_positions(6);
   SearchParams params;
   params.simulations = 30;
-  for (const int batches : {1, 2}) {
-    const PoolConfig config{.slots = 6, .batches_in_flight = batches};
+  for (const int in_flight : {1, 2}) {
+    const PoolConfig config{.slots = 6, .batches_in_flight = in_flight};
     const auto expected = search_all(positions, config, params);
     PositionSearch<Connect4> search(config, params, Connect4{});
     Pool<Connect4>& pool = search.pool();
@@ -206,9 +209,9 @@ void given_up_searches_leave_the_pool_usable() {
   const auto positions = some_positions(10);
   SearchParams params;
   params.simulations = 40;
-  for (const int batches : {1, 2}) {
+  for (const int in_flight : {1, 2}) {
     const PoolConfig config{
-        .slots = 10, .threads = 2, .leaves_per_tree = 1, .batches_in_flight = batches, .cache_positions = 0};
+        .slots = 10, .threads = 2, .leaves_per_tree = 1, .batches_in_flight = in_flight, .cache_positions = 0};
     const auto expected = search_all(positions, config, params);
     PositionSearch<Connect4> search(config, params, Connect4{});
     Pool<Connect4>& pool = search.pool();

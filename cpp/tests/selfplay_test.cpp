@@ -66,8 +66,8 @@ void games_do_not_depend_on_threads_and_batches_in_flight() {
   std::map<std::string, int> expected;
   for (const FinishedGame& game : play_games(longer, 90)) ++expected[describe(game)];
   for (const int threads : {1, 2})
-    for (const int batches : {1, 2}) {
-      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .batches_in_flight = batches, .seed = 3},
+    for (const int in_flight : {1, 2}) {
+      SelfPlay<Connect4> shorter({.slots = 6, .threads = threads, .batches_in_flight = in_flight, .seed = 3},
                                  proving_params(), Connect4{});
       std::map<std::string, int> found;
       for (const FinishedGame& game : play_games(shorter, 30)) ++found[describe(game)];
@@ -251,8 +251,8 @@ void rows_learn_what_is_proven() {
 }
 
 void parked_games_go_on_exactly() {
-  for (const int batches : {1, 2}) {
-    const PoolConfig config{.slots = 5, .threads = 2, .batches_in_flight = batches, .seed = 9};
+  for (const int in_flight : {1, 2}) {
+    const PoolConfig config{.slots = 5, .threads = 2, .batches_in_flight = in_flight, .seed = 9};
     SelfPlay<Connect4> first(config, proving_params(), Connect4{});
     play_batches(first, 37);
     const auto bytes = first.park();
@@ -275,9 +275,9 @@ void parked_games_go_on_exactly() {
 
 // Once the cache knows the whole game, games go on without the network, and the caller still gets to see them.
 void games_that_need_no_network_are_handed_over() {
-  for (const int batches : {1, 2}) {
-    SelfPlay<TicTacToe> selfplay({.slots = 8, .batches_in_flight = batches, .cache_positions = 1 << 14}, small_params(),
-                                 {});
+  for (const int in_flight : {1, 2}) {
+    SelfPlay<TicTacToe> selfplay({.slots = 8, .batches_in_flight = in_flight, .cache_positions = 1 << 14},
+                                 small_params(), {});
     HashNetwork<TicTacToe> network(selfplay.pool());
     int without_network = 0;
     for (int i = 0; i < 100'000 && without_network < 4; ++i) {
