@@ -56,7 +56,7 @@ def open_page(browser: Browser, url: str, game: str, opponent: str) -> tuple[Pag
     page = browser.new_context(**DESKTOP).new_page()
     setup = {"game": game, "options": {}, "seats": ["human", opponent], "opening": ""}
     kept = json.dumps({"current": "", "last": game, "games": {}, "setups": {game: setup}})
-    page.add_init_script(f"localStorage['qizero.games.catalog'] ??= {json.dumps(kept)}")
+    page.add_init_script(f"localStorage['qizero.games'] ??= {json.dumps(kept)}")
     began = time.monotonic()
     page.goto(f"{url}/?game={game}", wait_until="commit")
     page.wait_for_selector(".board .cell")

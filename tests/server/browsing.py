@@ -63,7 +63,7 @@ class Tab:
     def start(self, server: RunningServer, game: str, first: str = "human", second: str = "quick") -> Page:
         setup = {"game": game, "options": SHORTENED.get(game, {}), "seats": [first, second], "opening": ""}
         kept = json.dumps({"current": "", "last": game, "games": {}, "setups": {game: setup}})
-        self.page.add_init_script(f"localStorage['qizero.games.catalog'] ??= {json.dumps(kept)}")
+        self.page.add_init_script(f"localStorage['qizero.games'] ??= {json.dumps(kept)}")
         self.page.goto(f"{server.url}/?game={game}")
         self.page.wait_for_selector(".board .cell")
         return self.page

@@ -49,7 +49,7 @@ def test_an_opponent_that_is_gone_is_replaced(server: RunningServer, tab: Tabs) 
     page = tab().start(server, "connect4", second="gone")
     expect(page.locator(".notice")).to_have_text("This opponent is not available here.")
     expect(page.locator(".card").nth(1).locator("select")).to_have_value("quick")
-    kept = page.evaluate("JSON.parse(localStorage['qizero.games.catalog']).setups.connect4.seats")
+    kept = page.evaluate("JSON.parse(localStorage['qizero.games']).setups.connect4.seats")
     assert kept == ["human", "quick"]
 
 
