@@ -91,7 +91,6 @@ def test_phases_and_options_have_words_in_both_languages(row: GameRow) -> None:
 
 @pytest.mark.parametrize("row", PROFILED, ids=lambda row: row.id)
 def test_every_phase_of_a_random_game_has_words(row: GameRow) -> None:
-    """And for every kind of foul that a game names there is a Chinese term."""
     phases = {phase.partition(":")[0] for phase in profile_of(row.id).en.phases}
     for seed in range(4):
         state, rng = qizero.load_game(row.id).new_initial_state(), random.Random(seed)

@@ -1,9 +1,9 @@
 """The levels: opponents of a known strength, from somebody's first game ever to the strongest there is.
 
 A level is a search of a fixed size (simulations, nodes or depth, never time) and how far from its best move it strays:
-it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often.
-How strong a level is, is measured by `qizero ladder GAME --levels`, whose result is kept in level_ratings/GAME.json; a
-level that has changed since has no rating.
+it draws among the moves that lose at most `cap` of the value (which runs from -1 to 1), the better ones more often. The
+levels of a game stand in its profile. `qizero ladder GAME --levels` measures them; level_ratings/GAME.json keeps the
+result, and a level that has changed since has no rating.
 """
 
 from __future__ import annotations
