@@ -43,7 +43,7 @@ export function fill(entry: Entry, values: Values = {}): string {
   else if (Array.isArray(entry)) text = entry[Math.floor(Number(values.which ?? 0) * entry.length)] ?? "";
   else {
     const form = new Intl.PluralRules(language()).select(Number(values.n ?? 0));
-    text = (form === "one" && entry.one) || entry.other;
+    text = (form === "one" ? entry.one : undefined) ?? entry.other;
   }
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

@@ -53,7 +53,8 @@ export function statusText(store: GameStore, state: StateMessage): string {
   const who = isOnlyHuman(state, actor) ? t("you_are", { player }) : player;
   if (state.stage) return t(`stage_${state.stage}` as Key, { who });
   const { frame } = state;
-  const [kind, ...others] = new Set(frame.legal.map((each) => each.kind));
+  const kinds = frame.legal.map((each) => each.kind);
+  const [kind, ...others] = kinds.filter((each, index) => kinds.indexOf(each) === index);
   const phases = wordsOf(state.descriptor.game)?.phases;
   const asked = (others.length === 0 ? phases?.[`${frame.phase}:${kind}`] : undefined) ?? phases?.[frame.phase];
   if (asked) return fill(asked, { who, n: frame.counters.pending ?? 1 });
