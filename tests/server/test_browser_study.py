@@ -164,8 +164,9 @@ def test_review_jump_and_try_another_move(start: Callable[..., RunningServer], t
     """Every move is judged; mistakes stand by their size, the largest first."""
     of_the_mover = "0,0.3,0.6,-0.6,0.6"  # so that the first move loses 15 % and the answer 45 %
     page = tab().start(start(opponents=FakeOpponents(analyst=f"fake:0.02:{of_the_mover}")), "tictactoe", second="human")
-    for cell in (0, 3, 1, 4, 2):
+    for played, cell in enumerate((0, 3, 1, 4, 2)):
         page.locator(f'[data-cell="{cell}"]').click()
+        expect(page.locator(".moves .move")).to_have_count(played + 1)
     expect(page.locator(".status-text")).to_contain_text("Cross wins")
     page.get_by_role("button", name="Review", exact=True).click()
     expect(page.locator(".mistakes li")).to_have_text(
