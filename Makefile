@@ -139,12 +139,12 @@ page: $(VENV)/.tools  ## build the page of web/ into the package, and its types 
 wheel-check: $(VENV)/.tools  ## build the wheel of HEAD and play with it where there is neither Node nor a compiler
 	@python .ci/check_wheel.py
 
-stubs: $(VENV)/.test  ## write src/qizero/_core.pyi, the types of the compiled module, anew
+stubs: $(VENV)/.test  ## regenerate src/qizero/_core.pyi, the types of the compiled module
 	@python -m nanobind.stubgen --quiet --module qizero._core --output-file src/qizero/_core.pyi
 	@ruff format --quiet src/qizero/_core.pyi
 
-tree:  ## write the README's list of source files anew
-	@$(PYTHON) tests/readme_tree.py
+tree:  ## regenerate the list of source files in docs/architecture.md
+	@$(PYTHON) tests/file_list.py
 
 settings-table: $(VENV)/.test  ## write the tables of settings in docs/training.md
 	@python tests/settings_table.py

@@ -1,20 +1,22 @@
-"""The README tells the truth about the repository: its list of files, the commands, the games."""
+"""README and docs tell the truth about the repository: the list of files, paths and commands, the games."""
 
 from __future__ import annotations
 
 import re
 
-from readme_tree import README, ROOT, first_words, source_files, with_tree
+from file_list import PAGE, ROOT, first_words, source_files, with_tree
 
 from qizero.games.catalog import GameRow, list_games
 from qizero.games.profile import has_profile
 
-TEXT = README.read_text(encoding="utf-8")
-CHINESE = README.with_name("README.zh-CN.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+ARCHITECTURE = PAGE.read_text(encoding="utf-8")
+GAMES = (ROOT / "docs" / "games" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_list_of_files_is_up_to_date() -> None:
-    assert with_tree(TEXT) == TEXT, "README.md: run make tree"
+    assert with_tree(ARCHITECTURE) == ARCHITECTURE, "docs/architecture.md: run make tree"
 
 
 def test_every_source_file_says_what_it_is() -> None:
@@ -25,31 +27,38 @@ def test_every_source_file_says_what_it_is() -> None:
 
 
 def test_every_path_and_target_named_exists() -> None:
-    layout = re.search(r"```text\n(.*?)```", TEXT, flags=re.DOTALL)
-    assert layout
-    for line in layout.group(1).splitlines():
-        for name in line.split("  ")[0].split():
-            assert (ROOT / name).exists(), name
-    for link in re.findall(r"\]\((?!http)([^)#]+)\)", TEXT):
-        assert (ROOT / link).exists(), link
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"`make ([a-z-]+)`", TEXT):
-        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\((?!http)([^)#\s]+)[^)]*\)", text):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+        for target in re.findall(r"`make ([a-z-]+)`", text):
+            assert re.search(rf"^[a-z -]*\b{target}\b.*:", makefile, flags=re.MULTILINE), f"{page.name}: {target}"
+
+
+def test_the_architecture_names_every_package() -> None:
+    packages = sorted(path.parent.name for path in (ROOT / "src" / "qizero").glob("*/__init__.py"))
+    folders = sorted(path.name for path in (ROOT / "cpp").iterdir() if path.is_dir() and path.name != "tests")
+    for name in packages + folders:
+        assert f"`{name}`" in ARCHITECTURE, name
+    assert len(packages) >= 10
+
+
+def test_no_module_stands_outside_a_package() -> None:
+    modules = {path.name for path in (ROOT / "src" / "qizero").glob("*.py")}
+    assert modules == {"__init__.py", "__main__.py"}
 
 
 def outline(text: str) -> dict[str, list[str]]:
     """What the README has to say in every language: headings by level, commands and code without comments, rows of
     tables by what is code in them, pictures and links."""
-    before_list = re.sub(r"<!-- tree: begin.*?tree: end -->", "", text, flags=re.DOTALL)
-    blocks = re.findall(r"```(\w+)\n(.*?)```", before_list, flags=re.DOTALL)
-    prose = re.sub(r"```.*?```", "", before_list, flags=re.DOTALL)
-    code = [re.sub(r"\s+#.*", "", block) if kind == "sh" else block for kind, block in blocks if kind != "text"]
-    layout = [line.split("  ")[0] for kind, block in blocks if kind == "text" for line in block.splitlines()]
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, flags=re.DOTALL)
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    code = [re.sub(r"\s+#.*", "", block) if kind == "sh" else block for kind, block in blocks]
     links = {link for link in re.findall(r"\]\(([^)#]+)\)", prose) if not link.startswith("README")}
     return {
         "headings": re.findall(r"^#+", prose, flags=re.MULTILINE),
         "code": code,
-        "layout": layout,
         "words in code": sorted(re.findall(r"`[^`]+`", prose)),
         "links": sorted(links),
     }
@@ -68,10 +77,11 @@ def presented(game: GameRow) -> bool:
 
 def test_every_game_has_its_picture() -> None:
     for game in filter(presented, list_games()):
-        assert f"](docs/screenshots/{game.id}-desktop.png)" in TEXT
+        assert f"](../screenshots/{game.id}-desktop.png)" in GAMES
 
 
 def test_every_game_is_named() -> None:
     for game in filter(presented, list_games()):
-        assert f"`{game.id}`" in TEXT
-        assert game.title_zh in TEXT
+        assert f"`{game.id}`" in GAMES
+        assert game.title_zh in GAMES
+        assert game.title_zh in CHINESE

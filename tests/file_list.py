@@ -1,4 +1,4 @@
-"""The README's list of source files, a line a file, made from the first words of each file (`make tree`)."""
+"""The list of source files in docs/architecture.md: one line per file, its first sentence (`make tree`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "architecture.md"
 FOLDERS = ("cpp", "bindings", "src/qizero")
 SUFFIXES = (".h", ".cpp", ".in", ".py")
 BEGIN, END = "<!-- tree: begin (make tree) -->", "<!-- tree: end -->"
@@ -61,12 +61,12 @@ def tree() -> str:
     return "```text\n" + "\n".join(lines) + "\n```"
 
 
-def with_tree(readme: str) -> str:
-    """The README with its list as it should be."""
-    before, rest = readme.split(BEGIN)
+def with_tree(page: str) -> str:
+    """The page with its list as it should be."""
+    before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n{tree()}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    README.write_text(with_tree(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_tree(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
