@@ -28,8 +28,7 @@ void bind_alphabeta(nb::module_& module) {
       .def_ro("depth", &AlphaBetaResult::depth, "Of the last finished iteration.")
       .def_ro("nodes", &AlphaBetaResult::nodes)
       .def_prop_ro(
-          "line", [](const AlphaBetaResult& r) { return as_ints(r.line); },
-          "Best play of both; begins with the action.")
+          "pv", [](const AlphaBetaResult& r) { return as_ints(r.pv); }, "Best play of both; begins with the action.")
       .def_prop_ro(
           "root",
           [](const AlphaBetaResult& r) {

@@ -65,7 +65,7 @@ void bind_connect4_solver(nb::module_& module) {
             }
             nb::list columns;
             for (const auto& score : scores.columns) columns.append(score);
-            return nb::make_tuple(columns, scores.line, scores.complete, scores.nodes);
+            return nb::make_tuple(columns, scores.pv, scores.complete, scores.nodes);
           },
           "state"_a, "cancel"_a = nb::none(),
           nb::sig("def scores(self, state: State, cancel: CancelToken | None = None) -> "

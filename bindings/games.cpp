@@ -242,14 +242,14 @@ void bind_games(nb::module_& module) {
           "opening_plies", [](const AnyGame& game) { return game.info().opening_plies; },
           "Random plies that open each pair of match games.")
       .def_prop_ro(
-          "rows_from_top", [](const AnyGame& game) { return game.info().row_numbers == RowNumbers::from_top; },
+          "rows_from_top", [](const AnyGame& game) { return game.info().rows_from_top; },
           "Whether row 1 of the notation is the top row.")
       .def_prop_ro(
           "board_kind", [](const AnyGame& game) { return name_of(game.info().board_kind); },
           nb::sig("def board_kind(self) -> typing.Literal['cells', 'intersections', 'columns']"),
           "How a page draws the board: 'cells', 'intersections' or 'columns' (stones fall).")
       .def_prop_ro(
-          "piece_kind", [](const AnyGame& game) { return name_of(game.info().pieces); },
+          "piece_kind", [](const AnyGame& game) { return name_of(game.info().piece_kind); },
           nb::sig("def piece_kind(self) -> typing.Literal['stones', 'discs', 'marks']"),
           "'stones' (black, white), 'discs' (red, yellow) or 'marks' (cross, nought).")
       .def_prop_ro(
@@ -371,7 +371,7 @@ void bind_games(nb::module_& module) {
           "action_cells",
           [](const AnyState& state, int action) {
             const ActionCells cells = state.action_cells(action);
-            return nb::make_tuple(name_of(cells.kind), cells.from, cells.to);
+            return nb::make_tuple(name_of(cells.kind), cells.source, cells.target);
           },
           "action"_a,
           nb::sig("def action_cells(self, action: int) -> "

@@ -152,7 +152,7 @@ void bind_search(nb::module_& module) {
       .def_prop_ro(
           "visits", [](const SearchResult& r) { return as_array(std::vector(r.visits)); }, nb::rv_policy::automatic,
           nb::sig("def visits(self) -> numpy.typing.NDArray[numpy.int32]"))
-      .def_ro("pv", &SearchResult::principal_variation)
+      .def_ro("pv", &SearchResult::pv)
       .def_ro("proven", &SearchResult::proven, "1, 0, -1: proven win, draw, loss of the mover; None: not proven.")
       .def_ro("distance", &SearchResult::distance, "Plies to the end, if proven.")
       .def_ro("simulations", &SearchResult::simulations)

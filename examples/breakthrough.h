@@ -27,7 +27,7 @@ class Breakthrough {
                                  .title_zh = "突破棋",
                                  .rules_version = 1,
                                  .opening_plies = 4,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .rows_from_top = false};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"pieces of the mover", "pieces of the opponent"};
@@ -133,8 +133,8 @@ class Breakthrough {
   }
   int string_to_action(std::string_view text) const {
     if (text.size() != 5 || text[2] != '-') return -1;
-    const int from = string_to_cell(text.substr(0, 2), shape, info.row_numbers);
-    const int to = string_to_cell(text.substr(3), shape, info.row_numbers);
+    const int from = string_to_cell(text.substr(0, 2), shape, info.rows_from_top);
+    const int to = string_to_cell(text.substr(3), shape, info.rows_from_top);
     for (int way = 0; from >= 0 && way < ways; ++way)
       if (target(from * ways + way) == to) return from * ways + way;
     return -1;
@@ -162,7 +162,7 @@ class Breakthrough {
 
   static constexpr std::uint64_t bit(int cell) { return std::uint64_t{1} << cell; }
   static constexpr std::uint64_t last_row(int player) { return player == 0 ? top_row : bottom_row; }
-  static std::string cell_name(int cell) { return cell_to_string(cell, shape, info.row_numbers); }
+  static std::string cell_name(int cell) { return cell_to_string(cell, shape, info.rows_from_top); }
 
   // Cells from which this way does not cross the left or right edge.
   static constexpr std::uint64_t may_go(int way) {

@@ -40,7 +40,7 @@ struct AlphaBetaResult {
   int score = 0;
   int depth = 0;  // of the last finished iteration, which the scores are from
   std::int64_t nodes = 0;
-  std::vector<Action> line;     // begins with `action`
+  std::vector<Action> pv;       // principal variation; begins with `action`
   std::vector<RootScore> root;  // every candidate
   std::optional<int> proven;    // 1, 0, -1: win, draw, loss of the mover
   std::optional<int> distance;  // plies to the end, for a proven win or loss
@@ -76,7 +76,7 @@ class AlphaBeta {
     const auto first = std::max_element(candidates.begin(), candidates.end(),
                                         [](const Candidate& a, const Candidate& b) { return a.priority < b.priority; });
     result_.action = first->action;
-    result_.line = {first->action};
+    result_.pv = {first->action};
     if constexpr (HasForcedWins<Board>) {
       // A part of what the search may take; where only depth limits it, the board decides.
       ForcedWinBudget budget{.stop = [this] { return out_of_budget(); }};
@@ -87,7 +87,7 @@ class AlphaBeta {
       result_.nodes = nodes_of_forced_wins();
       if (plies > 0) {
         result_.action = line.front();
-        result_.line = std::move(line);
+        result_.pv = std::move(line);
         result_.score = win_score - plies;
         result_.depth = 1;
         result_.root = {{result_.action, result_.score, true}};
@@ -202,7 +202,7 @@ class AlphaBeta {
       if (best > alpha) {
         result_.action = best_action;
         result_.score = best;
-        result_.line = root_line_;
+        result_.pv = root_line_;
       }
     }
     if (best <= alpha) return best;

@@ -108,7 +108,7 @@ Connect4Scores Connect4Solver::scores(const Connect4& position, const CancelToke
       else
         score = -solve({node.occupied ^ node.mover, node.occupied | move, node.ply + 1}, -best, cells);
     }
-    result.line = best_line(node, best);
+    result.pv = best_line(node, best);
   } catch (Cancelled) {
     result.complete = false;
   }

@@ -23,7 +23,7 @@ namespace qizero {
 struct Connect4Scores {
   std::array<std::optional<int>, Connect4::columns> columns;  // none: the column is full, or the search was cancelled
   // Best play of both, as columns: to the end of the game, or to 12 stones when there are fewer; empty if cancelled.
-  std::vector<int> line;
+  std::vector<int> pv;
   bool complete = true;  // false: cancelled, the scores that are there are exact
   std::uint64_t nodes = 0;
 };

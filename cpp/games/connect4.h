@@ -23,9 +23,9 @@ class Connect4 {
                                  .title_zh = "四子棋",
                                  .rules_version = 1,
                                  .opening_plies = 4,
-                                 .row_numbers = RowNumbers::from_bottom,
+                                 .rows_from_top = false,
                                  .board_kind = BoardKind::columns,
-                                 .pieces = PieceKind::discs};
+                                 .piece_kind = PieceKind::discs};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};

@@ -51,9 +51,6 @@ struct OptionSpec {
 inline constexpr int max_options = 4;
 using OptionValues = std::array<int, max_options>;  // in the order of G::option_specs, unused ones 0
 
-// Rows are numbered from the bottom as in chess, or from the top as in Othello.
-enum class RowNumbers : std::uint8_t { from_bottom, from_top };
-
 // How a page draws the board and the stones: it knows no rules, only this and `action_cells`.
 enum class BoardKind : std::uint8_t { cells, intersections, columns };  // columns: a stone falls down its column
 enum class PieceKind : std::uint8_t { stones, discs, marks };  // black and white; red and yellow; crosses and noughts
@@ -64,9 +61,9 @@ struct GameInfo {
   std::string_view title_zh;  // 给人看的名字
   int rules_version;          // raised when, and only when, the same actions lead to something else
   int opening_plies;          // random plies that open each pair of match games
-  RowNumbers row_numbers;
+  bool rows_from_top;  // how the notation numbers rows: from the top as in Othello, or from the bottom as in chess
   BoardKind board_kind = BoardKind::cells;
-  PieceKind pieces = PieceKind::stones;
+  PieceKind piece_kind = PieceKind::stones;
   bool counts_pieces = false;  // whether the number of stones on the board is a score worth showing
 };
 
@@ -75,7 +72,7 @@ inline constexpr int no_cell = -1;
 enum class ActionKind : std::uint8_t { place, move, select, other };  // other: no cell at all, such as a pass
 struct ActionCells {
   ActionKind kind;
-  int from, to;  // only a move has `from`; `other` and a move off the board have no `to`
+  int source, target;  // only a move has a source; `other` and a move off the board have no target
   friend bool operator==(const ActionCells&, const ActionCells&) = default;
 };
 

@@ -25,7 +25,7 @@ class Gomoku {
                                  .title_zh = "五子棋",
                                  .rules_version = 1,
                                  .opening_plies = 3,
-                                 .row_numbers = RowNumbers::from_bottom,
+                                 .rows_from_top = false,
                                  .board_kind = BoardKind::intersections};
   static constexpr int min_size = 6, max_size = max_line_board;
   static constexpr std::array<std::string_view, 3> rule_names{"freestyle", "standard", "renju"};
@@ -154,8 +154,10 @@ class Gomoku {
     return position;
   }
 
-  std::string action_to_string(Action action) const { return cell_to_string(action, board_shape(), info.row_numbers); }
-  int string_to_action(std::string_view text) const { return string_to_cell(text, board_shape(), info.row_numbers); }
+  std::string action_to_string(Action action) const {
+    return cell_to_string(action, board_shape(), info.rows_from_top);
+  }
+  int string_to_action(std::string_view text) const { return string_to_cell(text, board_shape(), info.rows_from_top); }
   Refusal why_illegal(Action action) const {
     const int row = row_of(action), column = action - row * size_;
     if (!(empty_in_row(row) >> column & 1)) return {"taken", {{"cell", action_to_string(action)}}};

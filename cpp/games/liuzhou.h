@@ -22,7 +22,7 @@ class Liuzhou {
                                  .title_zh = "六洲棋",
                                  .rules_version = 1,
                                  .opening_plies = 4,
-                                 .row_numbers = RowNumbers::from_bottom,
+                                 .rows_from_top = false,
                                  .board_kind = BoardKind::intersections,
                                  .counts_pieces = true};
   static constexpr std::array<OptionSpec, 3> option_specs{{

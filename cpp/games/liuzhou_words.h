@@ -175,7 +175,7 @@ inline void Liuzhou::take_steps(int steps, int steps_since_capture) {
 
 // ---- Notation ----
 
-inline std::string Liuzhou::cell_name(int cell) { return cell_to_string(cell, liuzhou::shape, info.row_numbers); }
+inline std::string Liuzhou::cell_name(int cell) { return cell_to_string(cell, liuzhou::shape, info.rows_from_top); }
 
 // A step off the board, which is never legal, is written with its direction: "a6-up".
 inline std::string Liuzhou::action_to_string(Action action) const {
@@ -189,7 +189,7 @@ inline std::string Liuzhou::action_to_string(Action action) const {
 }
 
 inline int Liuzhou::string_to_action(std::string_view text) const {
-  const auto cell_of = [](std::string_view name) { return string_to_cell(name, liuzhou::shape, info.row_numbers); };
+  const auto cell_of = [](std::string_view name) { return string_to_cell(name, liuzhou::shape, info.rows_from_top); };
   if (!text.empty() && (text[0] == 'x' || text[0] == 'X')) {
     const int cell = cell_of(text.substr(1));
     return cell < 0 ? -1 : first_select + cell;

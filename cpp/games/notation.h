@@ -17,14 +17,14 @@ inline bool equal_ignoring_case(std::string_view text, std::string_view lower) {
                     [](char a, char b) { return lower_case(a) == b; });
 }
 
-inline std::string cell_to_string(int cell, BoardShape shape, RowNumbers row_numbers) {
+inline std::string cell_to_string(int cell, BoardShape shape, bool rows_from_top) {
   const int row = cell / shape.width;
-  const int number = row_numbers == RowNumbers::from_top ? row + 1 : shape.height - row;
+  const int number = rows_from_top ? row + 1 : shape.height - row;
   return static_cast<char>('a' + cell % shape.width) + std::to_string(number);
 }
 
 // -1 when the text is no cell of the board. Case is ignored; nothing else is forgiven.
-inline int string_to_cell(std::string_view text, BoardShape shape, RowNumbers row_numbers) {
+inline int string_to_cell(std::string_view text, BoardShape shape, bool rows_from_top) {
   if (text.size() < 2 || text.size() > 3) return -1;
   const int column = lower_case(text[0]) - 'a';
   if (column < 0 || column >= shape.width || text[1] == '0') return -1;
@@ -34,7 +34,7 @@ inline int string_to_cell(std::string_view text, BoardShape shape, RowNumbers ro
     number = number * 10 + (digit - '0');
   }
   if (number < 1 || number > shape.height) return -1;
-  const int row = row_numbers == RowNumbers::from_top ? number - 1 : shape.height - number;
+  const int row = rows_from_top ? number - 1 : shape.height - number;
   return row * shape.width + column;
 }
 

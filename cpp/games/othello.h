@@ -20,7 +20,7 @@ class Othello {
                                  .title_zh = "黑白棋",
                                  .rules_version = 1,
                                  .opening_plies = 6,
-                                 .row_numbers = RowNumbers::from_top,
+                                 .rows_from_top = true,
                                  .counts_pieces = true};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
@@ -130,7 +130,7 @@ class Othello {
 
   std::string action_to_string(Action action) const { return action == pass ? "pass" : cell_name(action); }
   int string_to_action(std::string_view text) const {
-    return equal_ignoring_case(text, "pass") ? int{pass} : string_to_cell(text, shape, info.row_numbers);
+    return equal_ignoring_case(text, "pass") ? int{pass} : string_to_cell(text, shape, info.rows_from_top);
   }
   Refusal why_illegal(Action action) const {
     if (action == pass) return {"must_not_pass"};
@@ -158,7 +158,7 @@ class Othello {
   }
 
   bool must_pass() const { return legal_ == 0 && outcome_ == Outcome::ongoing; }
-  static std::string cell_name(int cell) { return cell_to_string(cell, shape, info.row_numbers); }
+  static std::string cell_name(int cell) { return cell_to_string(cell, shape, info.rows_from_top); }
 
   // The union of search(step, inside) over the four pairs of opposite directions: `step` shifts by one cell, `inside`
   // are the cells that a row may run through without wrapping around the left or right edge. With AVX2 the four are the

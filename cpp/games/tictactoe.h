@@ -21,8 +21,8 @@ class TicTacToe {
                                  .title_zh = "井字棋",
                                  .rules_version = 1,
                                  .opening_plies = 1,
-                                 .row_numbers = RowNumbers::from_bottom,
-                                 .pieces = PieceKind::marks};
+                                 .rows_from_top = false,
+                                 .piece_kind = PieceKind::marks};
   static constexpr std::array<OptionSpec, 0> option_specs{};
   static constexpr std::array<std::string_view, 0> counter_names{};
   static constexpr std::array<std::string_view, 2> cell_planes{"stones of the mover", "stones of the opponent"};
@@ -111,8 +111,8 @@ class TicTacToe {
     return position;
   }
 
-  std::string action_to_string(Action action) const { return cell_to_string(action, shape, info.row_numbers); }
-  int string_to_action(std::string_view text) const { return string_to_cell(text, shape, info.row_numbers); }
+  std::string action_to_string(Action action) const { return cell_to_string(action, shape, info.rows_from_top); }
+  int string_to_action(std::string_view text) const { return string_to_cell(text, shape, info.rows_from_top); }
   Refusal why_illegal(Action action) const { return {"taken", {{"cell", action_to_string(action)}}}; }
 
   std::vector<int> winning_cells() const { return winning_runs(*this, 3, 3); }

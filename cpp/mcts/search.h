@@ -261,7 +261,7 @@ class Search {
     return last;
   }
 
-  std::vector<Action> principal_variation() const {
+  std::vector<Action> pv() const {
     std::vector<Action> actions;
     std::int32_t index = root;
     while (tree_.node(index).expanded() && tree_.node(index).num_active > 0) {

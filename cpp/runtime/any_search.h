@@ -19,7 +19,7 @@ struct SearchResult {
   std::array<double, 3> wdl;
   std::vector<float> policy, prior, q;  // q is not a number where nothing is known
   std::vector<std::int32_t> visits;
-  std::vector<int> principal_variation;
+  std::vector<int> pv;
   std::optional<int> proven;    // 1, 0, -1: win, draw, loss of the mover
   std::optional<int> distance;  // plies to the end, if proven
   std::int64_t simulations;

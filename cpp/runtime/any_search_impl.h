@@ -96,7 +96,7 @@ class PositionSearchImpl final : public PoolImpl<G, PositionSearch<G>, AnyPositi
       result.q[action] = row.value;
       result.visits[action] = row.visits;
     }
-    for (const Action action : search.principal_variation()) result.principal_variation.push_back(action);
+    for (const Action action : search.pv()) result.pv.push_back(action);
     if (const Node& root = search.root_node(); root.known()) {
       result.proven = value_for(root.result, root.to_move);
       result.distance = root.distance;

@@ -103,7 +103,7 @@ void check_board(const OptionValues& options, const TestedPositions& tested) {
     CHECK(result.score == expected, where + ", depth " + std::to_string(depth) + ": " + std::to_string(result.score) +
                                         ", but minimax " + std::to_string(expected));
     CHECK(position.is_legal(result.action), where);
-    CHECK(!result.line.empty() && result.line[0] == result.action, where);
+    CHECK(!result.pv.empty() && result.pv[0] == result.action, where);
 
     board.set(position);
     const int mover = board.to_move();

@@ -59,7 +59,7 @@ void a_cancelled_search_stops() {
   cancel.cancel();
   CHECK(!solver.score(Connect4(), &cancel).has_value(), "score");
   const Connect4Scores scores = solver.scores(Connect4(), &cancel);
-  CHECK(!scores.complete && scores.line.empty(), "scores");
+  CHECK(!scores.complete && scores.pv.empty(), "scores");
 }
 
 void the_table_returns_what_it_stored() {

@@ -259,7 +259,7 @@ inline void check_symmetry(const AnyState& state, int symmetry, Thoroughness tho
   CHECK(winning == image->winning_cells(), what);
   for (const int action : sample_below(game.num_actions(), thoroughness.actions, rng)) {
     ActionCells expected = state.action_cells(action);
-    for (int* cell : {&expected.from, &expected.to})
+    for (int* cell : {&expected.source, &expected.target})
       if (*cell != no_cell) *cell = transform_cell(*cell, shape, symmetry);
     CHECK(image->action_cells(state.transform_action(action, symmetry)) == expected,
           what + ", action " + state.action_to_string(action));

@@ -422,7 +422,7 @@ void reused_trees_keep_their_visits() {
   for (int plies = 1; plies <= 2; ++plies) {  // one ply on, two plies on
     std::int32_t visits = 0;
     for (int i = 0; i < plies; ++i) {
-      const Action action = i == 0 ? search.search(0).best_action() : search.search(0).principal_variation()[1];
+      const Action action = i == 0 ? search.search(0).best_action() : search.search(0).pv()[1];
       position.apply(action);
     }
     if (plies == 1)

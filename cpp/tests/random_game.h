@@ -16,7 +16,7 @@ class RandomGame {
                                  .title_zh = "随机棋",
                                  .rules_version = 1,
                                  .opening_plies = 0,
-                                 .row_numbers = RowNumbers::from_bottom};
+                                 .rows_from_top = false};
   // `depth`: plies after which every game is drawn. `ends`: percentage of positions in which a game ends before.
   static constexpr std::array<OptionSpec, 4> option_specs{
       OptionSpec{"seed", 0, 0, 1'000'000}, OptionSpec{"depth", 6, 1, 10'000}, OptionSpec{"ends", 20, 0, 100},

@@ -113,7 +113,7 @@ void a_win_at_once_needs_no_evaluation() {
     CHECK(run_search(search) == 0, "nothing is evaluated");
     CHECK(search.best_action() == 0 && search.root_value() == 1.0, std::to_string(search.best_action()));
     CHECK(search.stop_reason() == StopReason::proven && search.counters().simulations == 0, "nor simulated");
-    CHECK(search.principal_variation() == std::vector<Action>{0}, "");
+    CHECK(search.pv() == std::vector<Action>{0}, "");
     float policy[Connect4::columns];
     search.write_policy(policy);
     CHECK(policy[0] == 1.0f, "");
@@ -383,7 +383,7 @@ void given_up_evaluations_leave_a_valid_tree() {
     float policy[Connect4::columns];
     search.write_policy(policy);
     CHECK(std::abs(std::accumulate(policy, policy + Connect4::columns, 0.0f) - 1) < 1e-6, "defined without evaluation");
-    CHECK(search.principal_variation().empty() && search.root_value() == 0.0, "nothing is known");
+    CHECK(search.pv().empty() && search.root_value() == 0.0, "nothing is known");
 
     search.begin(chosen_params);
     for (int round = 0; round < 20; ++round) {

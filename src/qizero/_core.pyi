@@ -727,7 +727,7 @@ class AlphaBetaResult:
     @property
     def nodes(self) -> int: ...
     @property
-    def line(self) -> list[int]:
+    def pv(self) -> list[int]:
         """Best play of both; begins with the action."""
 
     @property

@@ -151,11 +151,11 @@ def test_hints_come_in_steps(server: RunningServer) -> None:
     client = server.client()
     client.new(seats=("human", "quick"))
     area = client.command("hint", stage=1)
-    assert (area["action"], area["line"]) == (None, None)
+    assert (area["action"], area["pv"]) == (None, None)
     assert area["area"]
     move = client.command("hint", stage=2)
     assert move["action"]["target"] in area["area"]
-    assert client.command("hint", stage=3)["line"]["actions"][0] == move["action"]["action"]
+    assert client.command("hint", stage=3)["pv"]["actions"][0] == move["action"]["action"]
 
 
 def test_a_hint_sees_what_must_be_played(start: Callable[..., RunningServer]) -> None:

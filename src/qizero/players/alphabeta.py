@@ -114,7 +114,7 @@ class AlphaBetaPlayer(Player):
             prior=prior,
             visits=np.zeros(self._num_actions, np.int32),
             q=q,
-            pv=result.line,
+            pv=result.pv,
             proven=result.proven,
             distance=result.distance,
             simulations=result.nodes,

@@ -40,12 +40,12 @@ class Message(BaseModel):
 
 
 class OptionInfo(Message):
-    """An option of a game: one of `choices`, or a whole number from `minimum` to `maximum`."""
+    """An option of a game: one of `choices`, or a whole number from `min` to `max`."""
 
     name: str
     default: int | str
-    minimum: int
-    maximum: int
+    min: int
+    max: int
     choices: list[str]
 
 
@@ -417,7 +417,7 @@ class AnalysisMessage(Message):
     wdl_for_player0: tuple[float, float, float]
     candidates: list[Candidate]
     heat: list[HeatCell]
-    line: Line
+    pv: Line
     proven_for_mover: int | None
     distance: int | None
     simulations: int
@@ -434,7 +434,7 @@ class HintMessage(Message):
     stage: int
     area: list[int]
     action: ActionView | None
-    line: Line | None
+    pv: Line | None
 
 
 class JudgedMessage(Message):
@@ -447,7 +447,7 @@ class JudgedMessage(Message):
     value_for_player0: float
     loss: float | None
     best: ActionView | None
-    line: Line
+    pv: Line
     total: int
 
 
@@ -529,7 +529,7 @@ class AnalyzeAnswer(Message):
     wdl_for_player0: tuple[float, float, float]
     candidates: list[Candidate]
     heat: list[HeatCell]
-    line: Line
+    pv: Line
     proven_for_mover: int | None
     distance: int | None
     simulations: int

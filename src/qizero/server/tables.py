@@ -50,7 +50,7 @@ class Verdict:
 
     value_for_player0: float
     action: int | None
-    line: messages.Line
+    pv: messages.Line
 
 
 class Table:
@@ -278,7 +278,7 @@ class Table:
                 stage=stage,
                 area=views.area_around(play.game, view),
                 action=view if stage >= 2 else None,
-                line=verdict.line if stage >= 3 else None,
+                pv=verdict.pv if stage >= 3 else None,
             )
         )
 
@@ -308,7 +308,7 @@ class Table:
                     value_for_player0=verdict.value_for_player0,
                     loss=loss,
                     best=best,
-                    line=before.line if before is not None else NO_LINE,
+                    pv=before.pv if before is not None else NO_LINE,
                     total=len(steps),
                 )
             )

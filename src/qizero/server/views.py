@@ -47,8 +47,8 @@ def game_info(row: GameRow) -> messages.GameInfo:
             messages.OptionInfo(
                 name=option.name,
                 default=option.default,
-                minimum=option.min,
-                maximum=option.max,
+                min=option.min,
+                max=option.max,
                 choices=list(option.choices),
             )
             for option in row.options
@@ -279,7 +279,7 @@ def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
         wdl_for_player0=wdl_for_player0(state, found.wdl),
         candidates=candidates(state, found),
         heat=heat(state, found),
-        line=line_view(state, list(found.pv)),
+        pv=line_view(state, list(found.pv)),
         proven_for_mover=found.proven,
         distance=found.distance,
         simulations=int(found.simulations),

@@ -21,7 +21,7 @@ export interface AnalysisMessage {
   wdl_for_player0: [number, number, number];
   candidates: Candidate[];
   heat: HeatCell[];
-  line: Line;
+  pv: Line;
   proven_for_mover: number | null;
   distance: number | null;
   simulations: number;
@@ -195,7 +195,7 @@ export interface HintMessage {
   stage: number;
   area: number[];
   action: ActionView | null;
-  line: Line | null;
+  pv: Line | null;
 }
 
 /** One move judged: `loss` is how much of the value (-1 to 1) it gave away, seen by who made it. */
@@ -207,7 +207,7 @@ export interface JudgedMessage {
   value_for_player0: number;
   loss: number | null;
   best: ActionView | null;
-  line: Line;
+  pv: Line;
   total: number;
 }
 
@@ -285,12 +285,12 @@ export interface OpponentsAnswer {
   usual: string | null;
 }
 
-/** An option of a game: one of `choices`, or a whole number from `minimum` to `maximum`. */
+/** An option of a game: one of `choices`, or a whole number from `min` to `max`. */
 export interface OptionInfo {
   name: string;
   default: number | string;
-  minimum: number;
-  maximum: number;
+  min: number;
+  max: number;
   choices: string[];
 }
 

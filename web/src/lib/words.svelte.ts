@@ -71,7 +71,7 @@ export function noticeText(notice: Notice): string {
 
 /** The words of a hint. Unless the board is `seen`, an area is named by its corners. */
 export function hintText(hint: HintMessage, descriptor: Descriptor, seen: boolean): string {
-  if (hint.line) return t("hint_line_is", { line: hint.line.texts.map(actionText).join("  ") });
+  if (hint.pv) return t("hint_line_is", { line: hint.pv.texts.map(actionText).join("  ") });
   if (hint.action) return t("hint_move_is", { move: actionText(hint.action.text) });
   const [from, to] = [hint.area[0], hint.area.at(-1)];
   if (seen || from === undefined || to === undefined) return t("hint_area");
