@@ -11,6 +11,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test judges a time, and by default hypothesis does.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 LEFT_OUT_MARKS = ("browser", "slow", "training")
 TESTS = Path(__file__).parent

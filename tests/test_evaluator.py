@@ -455,6 +455,6 @@ def test_planes_of_another_shape_or_type(net_path: Path) -> None:
 def test_throughput_is_ready_for_json() -> None:
     figures = measure_throughput(HashEvaluator(CONNECT4), CONNECT4, batch_sizes=(1, 64), seconds=0.01)
     assert json.loads(json.dumps(figures)) == figures
-    assert list(figures["raw_evals_per_s_by_batch"]) == ["1", "64"]
-    assert figures["best_batch"] == 64
-    assert figures["raw_evals_per_s"] > 1000
+    by_batch = figures["raw_evals_per_s_by_batch"]
+    assert list(by_batch) == ["1", "64"]
+    assert by_batch[str(figures["best_batch"])] == figures["raw_evals_per_s"] == max(by_batch.values())
