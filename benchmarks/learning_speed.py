@@ -38,6 +38,7 @@ def random_batch(game: str, rows: int) -> Batch:
     return Batch(
         planes=rng.random((rows, *chosen.observation_shape), np.float32),
         policy=policy / policy.sum(1, keepdims=True),
+        legal=np.ones((rows, chosen.num_actions), np.bool_),
         policy_weight=np.ones(rows, np.float32),
         outcome=results,
         root=results,
@@ -54,7 +55,7 @@ def measure(game: str, network: str, rows: int, rounds: int) -> dict[str, Any]:
         for who, times in seconds.items():
             board_convolution.core_can = CORE_CAN if who == "core" else lambda x, weight: False
             began = time.perf_counter()
-            learner.step(batch, 0.5)
+            learner.step([batch], 0.5)
             times.append(time.perf_counter() - began)
     best = {who: min(times[1:]) for who, times in seconds.items()}
     return {

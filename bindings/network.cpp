@@ -127,7 +127,7 @@ void bind_network(nb::module_& module) {
                   "planes: int, "
                   "height: int, width: int, actions: int, channels: int, blocks: int, head_channels: int, "
                   "value_hidden: int, policy: str) -> None"),
-          "`weights` by the names of the torch module, with batch norm folded.")
+          "`weights` by the names of the torch module in play.")
       .def_static("supported", &Network::supported,
                   "Whether this processor has the vector instructions it was built for.")
       .def("evaluate", &evaluate, "planes"_a,

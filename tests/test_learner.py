@@ -1,80 +1,163 @@
-"""The learner: what threads share and what they do not."""
+"""The learner: what a step learns depends on its rows alone, not on threads, and not on what else is in the batch."""
 
 from __future__ import annotations
+
+import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from qizero.games.catalog import load_game  # noqa: E402
+from qizero.games.catalog import Game, load_game  # noqa: E402
 from qizero.nets.architecture import NetworkConfig  # noqa: E402
+from qizero.nets.evaluator import make_evaluator  # noqa: E402
 from qizero.nets.network import Network  # noqa: E402
-from qizero.training.learner import Learner  # noqa: E402
+from qizero.training.learner import PART_ROWS, Learner, pieces_of  # noqa: E402
 from qizero.training.replay import Batch  # noqa: E402
 from qizero.training.settings import LearningSettings  # noqa: E402
 
 pytestmark = pytest.mark.training
 
 GAME = load_game("connect4")
-ROWS = 24
+GOMOKU = [load_game(f"gomoku(size={size},rule={rule})") for size, rule in ((7, "freestyle"), (9, "renju"))]
 
 
-def random_batch(seed: int) -> Batch:
+def random_batch(game: Game, rows: int, seed: int) -> Batch:
     rng = np.random.default_rng(seed)
+    legal = rng.random((rows, game.num_actions)) < 0.7
+    legal[:, 0] = True
+    policy = rng.random((rows, game.num_actions)).astype(np.float32) * legal
     return Batch(
-        planes=(rng.random((ROWS, *GAME.observation_shape)) < 0.3).astype(np.float32),
-        policy=rng.dirichlet(np.ones(GAME.num_actions), ROWS).astype(np.float32),
-        policy_weight=(rng.random(ROWS) < 0.5).astype(np.float32),
-        outcome=rng.dirichlet(np.ones(3), ROWS).astype(np.float32),
-        root=rng.dirichlet(np.ones(3), ROWS).astype(np.float32),
-        plies_left=rng.integers(1, 40, ROWS).astype(np.float32),
+        planes=(rng.random((rows, *game.observation_shape)) < 0.3).astype(np.float32),
+        policy=policy / policy.sum(1, keepdims=True),
+        legal=legal,
+        policy_weight=(rng.random(rows) < 0.5).astype(np.float32),
+        outcome=rng.dirichlet(np.ones(3), rows).astype(np.float32),
+        root=rng.dirichlet(np.ones(3), rows).astype(np.float32),
+        plies_left=rng.integers(1, 40, rows).astype(np.float32),
     )
 
 
-def repeated(batch: Batch, times: int) -> Batch:
-    return Batch(**{name: np.concatenate([value] * times) for name, value in vars(batch).items()})
-
-
-def learner(threads: int) -> Learner:
+def learner(threads: int, game: Game = GAME, network: str = "16x2") -> Learner:
     torch.manual_seed(3)
-    return Learner(Network.for_game(NetworkConfig.parse("8x2"), GAME), LearningSettings(warmup_steps=0), threads)
+    return Learner(Network.for_game(NetworkConfig.parse(network), game), LearningSettings(warmup_steps=0), threads)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_with_the_same_rows_learn_what_one_does(threads: int) -> None:
-    one, several = learner(1), learner(threads)
-    for seed in range(3):
-        batch = random_batch(seed)
-        alone, together = one.step(batch, 0.0), several.step(repeated(batch, threads), 0.0)
-        assert together == pytest.approx(alone, rel=1e-3)
-    for replica in several.replicas:
-        for mine, shared in zip(replica.state_dict().values(), several.network.state_dict().values(), strict=True):
-            assert torch.equal(mine, shared)
+def gradients_of(module: Any) -> list[Any]:
+    return [parameter.grad for parameter in module.parameters()]
 
 
-def test_threads_add_up_the_gradients_of_all_rows() -> None:
-    batch, several = random_batch(1), learner(2)
-    several.step(batch, 0.0)
-    halves = []
-    for rows in np.array_split(np.arange(ROWS), 2):
-        half = learner(1)
-        weights = max(1.0, float(batch.policy_weight.sum()))
-        half._learn_part(half.network, batch, rows, weights)
-        halves.append([parameter.grad.clone() for parameter in half.network.parameters()])
-    total = [a + b for a, b in zip(*halves, strict=True)]
-    norm = torch.sqrt(sum((g**2).sum() for g in total))
-    scale = min(1.0, several.config.gradient_clip / float(norm))
-    for parameter, gradient in zip(several.network.parameters(), total, strict=True):
-        torch.testing.assert_close(parameter.grad, gradient * scale, rtol=1e-3, atol=1e-5)
+def test_any_number_of_threads_learns_the_same_bits() -> None:
+    """Batches of two sizes of board, with a last piece that is smaller than the others."""
+    trained = []
+    for threads in (1, 2, 3, 64):
+        one = learner(threads, GOMOKU[1])
+        for seed in range(3):
+            one.step([random_batch(GOMOKU[0], 3 * PART_ROWS - 5, seed), random_batch(GOMOKU[1], 70, seed)], 0.0)
+        trained.append(one.tensors())
+    for tensors in trained[1:]:
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, trained[0][name]), name
+
+
+def test_a_step_follows_the_gradient_of_all_rows() -> None:
+    """Against the loss of the whole batch, written down plainly."""
+    batch, one = random_batch(GAME, 150, 1), learner(2)
+    plain = learner(1).network
+    output = plain(torch.from_numpy(batch.planes))
+    logits = output.policy.masked_fill(~torch.from_numpy(batch.legal), -torch.inf)
+    terms = torch.from_numpy(batch.policy) * logits.log_softmax(1).masked_fill(~torch.from_numpy(batch.legal), 0)
+    weight = torch.from_numpy(batch.policy_weight)
+    config = one.config
+    target = (1 - config.root_value_share) * batch.outcome + config.root_value_share * batch.root
+    value = -(torch.from_numpy(target) * output.wdl.log_softmax(1)).sum(1).mean()
+    moves = torch.nn.functional.huber_loss(output.moves_left, torch.from_numpy(batch.plies_left) / 20)
+    policy = -(terms.sum(1) * weight).sum() / weight.sum()
+    (policy + config.value_weight * value + config.moves_left_weight * moves).backward()
+    norm = torch.cat([gradient.flatten() for gradient in gradients_of(plain)]).norm()
+    scale = min(1.0, config.gradient_clip / float(norm))
+    losses = one.step([batch], 0.0)
+    assert losses["gradient_norm"] == pytest.approx(float(norm), rel=1e-3)
+    for mine, wanted in zip(gradients_of(one.network), gradients_of(plain), strict=True):
+        torch.testing.assert_close(mine, wanted * scale, rtol=2e-3, atol=1e-5)
+
+
+def test_rows_of_several_variants_make_one_step() -> None:
+    """The gradient of two batches together is that of each, in proportion to their rows."""
+    small, large = random_batch(GOMOKU[0], 40, 1), random_batch(GOMOKU[1], 80, 2)
+    small = dataclasses.replace(small, policy_weight=np.zeros(40, np.float32))
+    large = dataclasses.replace(large, policy_weight=np.zeros(80, np.float32))
+    gradients = []
+    for batches in ([small], [large], [small, large]):
+        one = learner(1, GOMOKU[1])
+        one.config = LearningSettings(warmup_steps=0, gradient_clip=0.0)
+        one.step(batches, 0.0)
+        gradients.append(torch.cat([gradient.flatten() for gradient in gradients_of(one.network)]))
+    torch.testing.assert_close(gradients[2], (gradients[0] * 40 + gradients[1] * 80) / 120, rtol=1e-3, atol=1e-6)
+
+
+def test_a_plane_that_is_constant_in_a_batch_learns() -> None:
+    """A batch of one variant has constant rule planes. Statistics of the batch would subtract them."""
+    batch, one = random_batch(GAME, 64, 1), learner(1)
+    batch.planes[:, 1] = 1.0
+    one.step([batch], 0.0)
+    by_plane = gradients_of(one.network.stem)[0].abs().mean(dim=(0, 2, 3))
+    assert by_plane[1] > 0.05 * by_plane[0]
+
+
+@pytest.mark.parametrize("spec", ["gomoku(size=9)", "gomoku(size=9,rule=renju)", "liuzhou", "othello"])
+def test_training_and_play_compute_the_same(spec: str) -> None:
+    """The network as it learns, on one batch of one variant, and the evaluator that plays with its weights."""
+    game = load_game(spec)
+    one = learner(2, game)
+    for seed in range(4):
+        one.step([random_batch(game, 64, seed)], 0.0)
+    one.average = {name: tensor.clone() for name, tensor in one.network.state_dict().items()}
+    planes = random_batch(game, 32, 9).planes
+    with torch.enable_grad():
+        output = one.network.train()(torch.from_numpy(planes))
+    evaluator = make_evaluator(one.averaged_weights(game), game, "default")
+    policy, wdl = evaluator.evaluate(planes)
+    np.testing.assert_allclose(policy, output.policy.detach().numpy(), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(wdl, output.wdl.softmax(1).detach().numpy(), atol=1e-4)
+
+
+def test_illegal_actions_are_not_learnt() -> None:
+    """Whatever the network says of an illegal action changes neither loss nor gradient."""
+    batch = random_batch(GAME, 64, 4)
+    batch.legal[:, 6] = False
+    batch.policy[:, 6] = 0
+    batch.policy[:] /= batch.policy.sum(1, keepdims=True)
+    results = []
+    for offset in (0.0, 5.0):
+        one = learner(1)
+        forward = one.network.forward
+
+        def shifted(planes: Any, offset: float = offset, forward: Any = forward) -> Any:
+            output = forward(planes)
+            return output._replace(policy=output.policy + offset * torch.eye(7)[6])
+
+        setattr(one.network, "forward", shifted)  # noqa: B010
+        results.append(one.step([batch], 0.0))
+    assert results[0] == pytest.approx(results[1], rel=1e-5)
 
 
 def test_a_loaded_learner_goes_on_as_the_saved_one() -> None:
     saved = learner(2)
-    saved.step(random_batch(1), 0.0)
+    saved.step([random_batch(GAME, 90, 1)], 0.0)
     loaded = learner(2)
     loaded.load_tensors(saved.tensors(), saved.steps)
-    assert loaded.step(random_batch(2), 0.5) == saved.step(random_batch(2), 0.5)
-    for replica in loaded.replicas:
-        for mine, other in zip(replica.state_dict().values(), saved.network.state_dict().values(), strict=True):
-            assert torch.equal(mine, other)
+    assert loaded.step([random_batch(GAME, 90, 2)], 0.5) == saved.step([random_batch(GAME, 90, 2)], 0.5)
+    for name, tensor in loaded.tensors().items():
+        assert torch.equal(tensor, saved.tensors()[name]), name
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 512, 1000])
+def test_pieces_cover_every_row_once(rows: int) -> None:
+    pieces = pieces_of(rows)
+    assert [row for piece in pieces for row in range(piece.start, piece.stop)] == list(range(rows))
+    sizes = [piece.stop - piece.start for piece in pieces]
+    assert max(sizes) <= PART_ROWS
+    assert max(sizes) - min(sizes) <= 1

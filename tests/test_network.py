@@ -1,4 +1,4 @@
-"""The network: heads, sizes, folding, and the files that it is exported to."""
+"""The network: heads, sizes, its plain form in play, and the files that it is exported to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from torch import nn
 
 import qizero
 from qizero._core import NativeNetwork
@@ -20,9 +19,10 @@ from qizero.nets.network import (
     OFF_BOARD_LOGIT,
     ExportError,
     Network,
+    ScaledConv,
     combine_place_move_select,
     export_onnx,
-    fold_batch_norm,
+    for_evaluation,
     load_weights,
 )
 from qizero.nets.onnx_file import ModelFileError, read_onnx_file
@@ -40,19 +40,13 @@ def _one_thread() -> None:
 
 
 def trained_alike(network: Network, seed: int = 0) -> Network:
-    """Weights and statistics as after training: nothing is zero or one, so that nothing can be left out unnoticed."""
+    """Weights as after training: nothing is zero or one, so that no test passes with something left out."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for module in network.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                for tensor, low, high in (
-                    (module.weight, 0.5, 1.5),
-                    (module.bias, -0.5, 0.5),
-                    (module.running_mean, -0.5, 0.5),
-                    (module.running_var, 0.5, 2.0),
-                ):
-                    assert tensor is not None
-                    tensor.uniform_(low, high, generator=generator)
+            if isinstance(module, ScaledConv):
+                module.gain.uniform_(0.5, 1.5, generator=generator)
+                module.bias.uniform_(-0.5, 0.5, generator=generator)
     return network.eval()
 
 
@@ -167,13 +161,13 @@ def test_config_parse_and_bad_values() -> None:
         NetworkConfig.from_json({"channels": 8, "depth": 3})
 
 
-def test_folding_batch_norm_changes_nothing_but_the_layers() -> None:
+def test_plain_convolutions_compute_the_same() -> None:
     network = trained_alike(Network(TINY, num_planes=4, board_shape=(8, 8), num_actions=65))
-    folded = fold_batch_norm(network)
-    assert not any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
-    assert any(isinstance(module, nn.BatchNorm2d) for module in network.modules())
+    plain = for_evaluation(network)
+    assert not any(isinstance(module, ScaledConv) for module in plain.modules())
+    assert any(isinstance(module, ScaledConv) for module in network.modules())
     planes = random_planes(5, 4, 8, 8)
-    for before, after in zip(network(planes), folded(planes), strict=True):
+    for before, after in zip(network(planes), plain(planes), strict=True):
         torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-5)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from qizero.base.events import Events
@@ -186,7 +188,7 @@ def test_export_writes_the_current_and_the_best_network_as_onnx(
         assert main(["export", str(tmp_path), str(file), "--net", net]) == 0
         assert file.read_bytes() == (tmp_path / "nets" / "c000002.onnx").read_bytes()
     assert main(["export", str(tmp_path), str(tmp_path / "x.onnx"), "--net", "worst"]) == 2
-    assert "no network 'worst'; it has best, c000000, c000001, c000002, current" in capsys.readouterr().err
+    assert "no network 'worst'; available: best, c000000, c000001, c000002, current" in capsys.readouterr().err
 
 
 def test_another_network_or_game_in_the_same_directory_is_refused(
@@ -310,3 +312,76 @@ def test_it_learns(tmp_path: Path) -> None:
     result = play_match(game, trained, young, 100, seed=1, opening_plies=2)
     assert result.score > 0.6, result
     assert run.finished()
+
+
+def chunks(directory: Path) -> set[str]:
+    return {path.name for path in (directory / "replay").iterdir()}
+
+
+def test_a_cycle_without_rows_keeps_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop before the first finished game: the next run learns from the rows of all cycles before."""
+    run_cycles(tmp_path, small_config(3))
+    before = chunks(tmp_path)
+    assert {"000001-0.rows", "000002-0.rows", "000003-0.rows"} <= before
+
+    def play_nothing(*arguments: Any, **more: Any) -> CycleResult:
+        result = play_cycle(*arguments, **more)
+        return dataclasses.replace(result, rows=result.rows[:0], games=[])
+
+    monkeypatch.setattr("qizero.training.run.play_cycle", play_nothing)
+    run_cycles(tmp_path, small_config(4))
+    assert chunks(tmp_path) == before
+    monkeypatch.undo()
+    run, seen = run_cycles(tmp_path, small_config(5))
+    assert [name for name, _ in seen if name == "warning"] == []
+    assert run.windows[0].cycles() == [1, 2, 3, 5]
+
+
+def test_chunks_go_only_when_no_checkpoint_names_them(tmp_path: Path) -> None:
+    """Each variant has its own window, and every kept checkpoint counts."""
+    run = Run(tmp_path, small_config(1), Events())
+    (tmp_path / "replay").mkdir()
+    names = {f"{cycle:06d}-{variant}.rows" for cycle in (1, 2, 3) for variant in (0, 1)}
+    for name in (*names, "notes.rows"):
+        (tmp_path / "replay" / name).write_bytes(b"")
+    tensors = {"x": torch.zeros(1)}
+    for cycle, windows in ((2, [[2], [1, 2]]), (3, [[2, 3], [3]])):
+        save_checkpoint(tmp_path / "checkpoints", Checkpoint(cycle, {"windows": windows}, tensors, {}))
+    run._remove_unused_chunks()
+    assert chunks(tmp_path) == names - {"000001-0.rows"} | {"notes.rows"}
+
+
+def test_chunks_stay_until_the_checkpoint_is_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window of one cycle drops the chunk before; a full disk at the checkpoint must leave it where it is."""
+    more = ("replay.window_min=1", "replay.window_share=0.01", "run.keep_checkpoints=1")
+    run_cycles(tmp_path, small_config(2, *more))
+    assert chunks(tmp_path) == {"000002-0.rows"}
+
+    def disk_full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("qizero.training.run.save_checkpoint", disk_full)
+    with pytest.raises(OSError, match="No space left"):
+        run_cycles(tmp_path, small_config(3, *more))
+    assert "000002-0.rows" in chunks(tmp_path)
+
+
+def test_every_step_learns_from_every_variant(tmp_path: Path) -> None:
+    """What tells variants apart must vary within a step, or it cannot be learnt apart from the bias."""
+    variants = ["gomoku(size=6)", "gomoku(size=7,rule=renju)", "gomoku(size=6,rule=standard)"]
+    settings = [*SMALL, "run.cycles=1", f"run.variants={json.dumps(variants)}", "run.shares=[0.7,0.25,0.05]"]
+    run = Run(tmp_path, load_settings("gomoku", None, settings), Events())
+    run.open()
+    seen: list[list[int]] = []
+    step = run.learner.step
+
+    def note(batches: Any, progress: float) -> dict[str, float]:
+        seen.append([len(batch.planes) for batch in batches])
+        assert [batch.planes.shape[2] for batch in batches] == [6, 7, 6]
+        return step(batches, progress)
+
+    run.learner.step = note  # type: ignore[method-assign]
+    run.train()
+    assert len(seen) > 5
+    assert all(sum(rows) == 32 and min(rows) >= 1 for rows in seen)
+    assert np.mean(seen, axis=0) == pytest.approx([22.4, 8, 1.6], abs=1.5)

@@ -139,7 +139,7 @@ def test_net_files_of_others_are_refused(weights: NetworkWeights) -> None:
         parse_weights(save({"a": np.zeros(3)}, texts), "x.safetensors")
     unsigned = weights.metadata.to_text()
     for text in ("{", "[]", "3", "[" * 100_000, '{"game": "connect4", "sha256": ""}', unsigned):
-        with pytest.raises(ModelFileError, match=r"metadata of x\.safetensors are damaged"):
+        with pytest.raises(ModelFileError, match=r"metadata of x\.safetensors are corrupted"):
             parse_weights(save(dict(weights.tensors), {METADATA_KEY: text}), "x.safetensors")
     with pytest.raises(ModelFileError, match=r"cannot play tictactoe: it was trained for connect4"):
         make_evaluator(weights, qizero.load_game("tictactoe"))

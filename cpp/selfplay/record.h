@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace qizero {
 static_assert(std::endian::native == std::endian::little,
               "rows are written in the machine's byte order, which is little-endian");
 
-inline constexpr int record_version = 1;
+inline constexpr int record_version = 2;  // 2: rows have their legal actions
 
 // A field of a row, in numpy's words.
 struct RecordField {
@@ -37,6 +38,7 @@ class RecordLayout {
         layout.add("planes", "u1", (layout.cell_bits_ + 7) / 8, 1);  // cell planes, one bit a cell, lowest bit first
     layout.scalars_ = layout.add("scalars", "<f4", static_cast<int>(G::scalar_planes.size()), 4);
     layout.policy_ = layout.add("policy", "<u2", position.num_actions(), 2);  // target policy in units of 1/65535
+    layout.legal_ = layout.add("legal", "u1", (position.num_actions() + 7) / 8, 1);  // one bit an action, lowest first
     layout.outcome_ = layout.add("outcome", "<f4", 3, 4);  // win, draw, loss of the mover: how the game ended
     layout.root_ = layout.add("root", "<f4", 3, 4);        // the same, as the search saw it
     layout.plies_left_ = layout.add("plies_left", "<u2", 1, 2);
@@ -52,6 +54,7 @@ class RecordLayout {
   struct Values {
     const float* planes;  // as `encode` writes them
     const float* policy;  // [num_actions], sums to 1
+    std::span<const Action> legal;
     float outcome[3], root[3];
     int plies_left, ply;
     bool policy_counts;
@@ -65,6 +68,8 @@ class RecordLayout {
     for (int i = 0; i < field(scalars_).count; ++i) put(row, scalars_, i, values.planes[cell_bits_ + i * cells]);
     for (int i = 0; i < field(policy_).count; ++i)
       put(row, policy_, i, static_cast<std::uint16_t>(std::lround(values.policy[i] * 65535.0f)));
+    for (const Action action : values.legal)
+      row[offset(legal_) + static_cast<std::size_t>(action / 8)] |= static_cast<std::uint8_t>(1 << (action % 8));
     for (int i = 0; i < 3; ++i) {
       put(row, outcome_, i, values.outcome[i]);
       put(row, root_, i, values.root[i]);
@@ -90,7 +95,8 @@ class RecordLayout {
   std::vector<RecordField> fields_;
   std::size_t bytes_ = 0;
   int cell_bits_ = 0;
-  std::size_t planes_ = 0, scalars_ = 0, policy_ = 0, outcome_ = 0, root_ = 0, plies_left_ = 0, ply_ = 0, weight_ = 0;
+  std::size_t planes_ = 0, scalars_ = 0, policy_ = 0, legal_ = 0, outcome_ = 0, root_ = 0, plies_left_ = 0, ply_ = 0,
+              weight_ = 0;
 };
 
 }  // namespace qizero

@@ -376,8 +376,15 @@ class SelfPlay final : public Pool<G>::Driver {
       while (proof != g.proofs.end() && proof->ply < s.ply) ++proof;
       const ProvenAt& known = proof != g.proofs.end() ? *proof : played;
       s.position.encode(planes.data());
-      RecordLayout::Values values{planes.data(),          s.policy.data(), {},    {s.root[0], s.root[1], s.root[2]},
-                                  known.last_ply - s.ply, s.ply,           s.full};
+      const auto legal = s.position.legal_actions();
+      RecordLayout::Values values{.planes = planes.data(),
+                                  .policy = s.policy.data(),
+                                  .legal = {legal.begin(), legal.end()},
+                                  .outcome = {},
+                                  .root = {s.root[0], s.root[1], s.root[2]},
+                                  .plies_left = known.last_ply - s.ply,
+                                  .ply = s.ply,
+                                  .policy_counts = s.full};
       const int result = value_for(known.outcome, s.position.to_move());
       const float own = s.position.to_move() == 0 ? soft : -soft;
       values.outcome[0] = result > 0 ? 1.0f : result == 0 ? std::max(own, 0.0f) : 0.0f;

@@ -687,7 +687,7 @@ class NativeNetwork:
         value_hidden: int,
         policy: str,
     ) -> None:
-        """`weights` by the names of the torch module, with batch norm folded."""
+        """`weights` by the names of the torch module in play."""
 
     @staticmethod
     def supported() -> bool:

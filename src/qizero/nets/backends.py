@@ -285,7 +285,7 @@ class TorchEvaluator(NetworkEvaluator):
     ) -> None:
         import torch
 
-        from qizero.nets.network import fold_batch_norm
+        from qizero.nets.network import for_evaluation
 
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         if self._device.type == "cpu":
@@ -294,7 +294,7 @@ class TorchEvaluator(NetworkEvaluator):
             super().__init__(f"torch fp32, {count_threads(torch.get_num_threads())}", planes_shape)
         else:
             super().__init__(f"torch fp32, {torch.cuda.get_device_name(self._device)}", planes_shape)
-        self._network = fold_batch_norm(network).to(self._device)
+        self._network = for_evaluation(network).to(self._device)
         for parameter in self._network.parameters():
             if parameter.dim() == 4:
                 parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)

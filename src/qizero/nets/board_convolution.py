@@ -9,24 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
 
 from qizero._core import NativeNetwork, channel_multiple, convolve_boards, convolve_boards_gradient
 
-__all__ = ["BoardConv"]
+__all__ = ["convolve"]
 
 
-class BoardConv(nn.Conv2d):
-    """A 3x3 convolution that keeps the board's size. When it does not learn, or has the bias of a folded batch norm, it
-    is torch's own."""
-
-    def __init__(self, in_channels: int, out_channels: int) -> None:
-        super().__init__(in_channels, out_channels, 3, padding=1, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training and self.bias is None and core_can(x, self.weight):
-            return CoreConvolution.apply(x, self.weight)  # type: ignore[no-any-return, no-untyped-call]
-        return super().forward(x)
+def convolve(x: Tensor, weight: Tensor) -> Tensor:
+    """The 3x3 convolution of boards [B, C, H, W] that keeps their size; by the core while something learns from it."""
+    if torch.is_grad_enabled() and core_can(x, weight):
+        return CoreConvolution.apply(x, weight)  # type: ignore[no-any-return, no-untyped-call]
+    return F.conv2d(x, weight, padding=1)
 
 
 def core_can(x: Tensor, weight: Tensor) -> bool:

@@ -9,6 +9,7 @@ This module needs torch (the `train` extra); playing a network does not, see `ev
 from __future__ import annotations
 
 import copy
+import math
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,12 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from torch.nn.utils.fusion import fuse_conv_bn_weights
 
 from qizero.base.files import write_atomically
 from qizero.games.catalog import Game, list_games, load_game
 from qizero.nets.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind
-from qizero.nets.board_convolution import BoardConv
+from qizero.nets.board_convolution import convolve
 from qizero.nets.onnx_file import ModelFileError
 from qizero.nets.weights import NetworkWeights
 
@@ -37,7 +37,7 @@ __all__ = [
     "NetworkConfig",
     "NetworkOutput",
     "export_onnx",
-    "fold_batch_norm",
+    "for_evaluation",
     "load_weights",
     "to_onnx",
     "weights_of",
@@ -48,7 +48,6 @@ __all__ = [
 OFF_BOARD_LOGIT = -30.0
 # How far, relative to the largest output, an exported file may differ from torch on the same planes.
 EXPORT_TOLERANCE = 1e-4
-NORM_EPSILON = 1e-5  # of batch norm
 # The moves-left head counts in this many plies, so that its output is of the order of one.
 MOVES_LEFT_UNIT = 20.0
 
@@ -61,30 +60,53 @@ class NetworkOutput(NamedTuple):
     moves_left: Tensor  # [B], plies to the end of the game in units of MOVES_LEFT_UNIT, not negative
 
 
-class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size, then batch norm. `fold_batch_norm` makes the two one."""
+class ScaledConv(nn.Module):
+    """A convolution that keeps the board's size, learnt as the direction and the gain of each filter, and a bias.
 
-    def __init__(self, in_channels: int, out_channels: int, kernel: int) -> None:
+    The gain takes the place of a normalisation: it keeps activations in range without statistics of the batch. So the
+    network computes the same in training and in play, for every variant, whatever else is in the batch; and a plane
+    that is constant in a batch still learns.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, kernel: int, gain: float = math.sqrt(2)) -> None:
         super().__init__()
-        self.conv = (
-            BoardConv(in_channels, out_channels)
-            if kernel == 3
-            else nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2, bias=False)
-        )
-        self.norm: nn.Module = nn.BatchNorm2d(out_channels, NORM_EPSILON)
+        self.direction = nn.Parameter(torch.randn(out_channels, in_channels, kernel, kernel))
+        self.gain = nn.Parameter(torch.full((out_channels,), gain))
+        self.bias = nn.Parameter(torch.zeros(out_channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(self.conv(x))  # type: ignore[no-any-return]
+        weight = scaled(self.direction, self.gain)
+        boards = convolve(x, weight) if weight.shape[-1] == 3 else F.conv2d(x, weight)
+        return boards.add_(self.bias[:, None, None])
+
+
+def scaled(direction: Tensor, gain: Tensor) -> Tensor:
+    """The filters [out, in, k, k] with these directions and gains."""
+    norm = torch.linalg.vector_norm(direction, dim=(1, 2, 3)).clamp_min(1e-12)
+    weight: Tensor = direction * (gain / norm)[:, None, None, None]
+    return weight
+
+
+class PlainConv(nn.Module):
+    """What a ScaledConv is in play: filters and biases as they are."""
+
+    def __init__(self, of: ScaledConv) -> None:
+        super().__init__()
+        out_channels, in_channels, kernel, _ = of.direction.shape
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel, padding=kernel // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x)  # type: ignore[no-any-return]
 
 
 class ResidualBlock(nn.Module):
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, gain: float) -> None:
         super().__init__()
-        self.first = ConvNorm(channels, channels, 3)
-        self.second = ConvNorm(channels, channels, 3)
+        self.first = ScaledConv(channels, channels, 3)
+        self.second = ScaledConv(channels, channels, 3, gain)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(x + self.second(F.relu(self.first(x))))
+        return F.relu_(self.second(F.relu_(self.first(x))).add_(x))
 
 
 def pool_board(x: Tensor) -> Tensor:
@@ -159,9 +181,11 @@ class Network(nn.Module):
         self.num_actions = num_actions
         self.kind = config.policy_of(board_shape, num_actions)
         channels, head = config.channels, config.head_channels
-        self.stem = ConvNorm(num_planes, channels, 3)
-        self.blocks = nn.ModuleList(ResidualBlock(channels) for _ in range(config.blocks))
-        self.policy_features = ConvNorm(channels, head, 1)
+        self.stem = ScaledConv(num_planes, channels, 3)
+        # Each block adds to the tower; small gains at first keep the sum in range.
+        gain = 1 / math.sqrt(max(1, config.blocks))
+        self.blocks = nn.ModuleList(ResidualBlock(channels, gain) for _ in range(config.blocks))
+        self.policy_features = ScaledConv(channels, head, 1)
         makers: dict[PolicyKind, Callable[[], nn.Module]] = {
             PolicyKind.CELLS: lambda: CellPolicy(head, with_pass=False),
             PolicyKind.CELLS_AND_PASS: lambda: CellPolicy(head, with_pass=True),
@@ -170,7 +194,7 @@ class Network(nn.Module):
             PolicyKind.DENSE: lambda: DensePolicy(head, board_shape, num_actions),
         }
         self.policy = makers[self.kind]()
-        self.value_features = ConvNorm(channels, head, 1)
+        self.value_features = ScaledConv(channels, head, 1)
         self.value_hidden = nn.Linear(2 * head, config.value_hidden)
         self.wdl = nn.Linear(config.value_hidden, 3)
         self.moves_left = nn.Linear(config.value_hidden, 1)
@@ -188,40 +212,37 @@ class Network(nn.Module):
 
     def forward(self, planes: Tensor) -> NetworkOutput:
         """planes [B, C, H, W] -> NetworkOutput."""
-        x = F.relu(self.stem(planes))
+        x = F.relu_(self.stem(planes))
         for block in self.blocks:
             x = block(x)
-        policy = self.policy(F.relu(self.policy_features(x)))
-        value = F.relu(self.value_hidden(pool_board(F.relu(self.value_features(x)))))
+        policy = self.policy(F.relu_(self.policy_features(x)))
+        value = F.relu(self.value_hidden(pool_board(F.relu_(self.value_features(x)))))
         return NetworkOutput(policy, self.wdl(value), F.softplus(self.moves_left(value)).squeeze(1))
 
 
-def folded_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The state of a network with every batch norm made part of the convolution before it, which gains a bias.
-
-    Already folded states stay as they are. Tensors other than those of convolutions are not copied.
-    """
-    folded = {name: tensor for name, tensor in state.items() if ".norm." not in name}
-    for name in state:
-        layer, separator, _ = name.partition(".norm.weight")
-        if separator:
-            mean, variance = state[f"{layer}.norm.running_mean"], state[f"{layer}.norm.running_var"]
-            scale, shift = state[name], state[f"{layer}.norm.bias"]
-            folded[f"{layer}.conv.weight"], folded[f"{layer}.conv.bias"] = fuse_conv_bn_weights(
-                state[f"{layer}.conv.weight"], None, mean, variance, NORM_EPSILON, scale, shift
-            )
-    return folded
+def evaluation_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state of the network in play: every ScaledConv is a PlainConv. Such a state stays as it is."""
+    plain = {}
+    for name, tensor in state.items():
+        layer, _, part = name.rpartition(".")
+        if f"{layer}.direction" not in state:
+            plain[name] = tensor
+        elif part == "direction":
+            plain[f"{layer}.conv.weight"] = scaled(tensor, state[f"{layer}.gain"])
+        elif part == "bias":
+            plain[f"{layer}.conv.bias"] = tensor
+    return plain
 
 
-def fold_batch_norm(network: Network) -> Network:
-    """A copy for evaluation in which every batch norm has become part of the convolution before it."""
-    folded = copy.deepcopy(network).eval()
-    for module in folded.modules():
-        if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
-            module.conv.bias = nn.Parameter(torch.zeros(module.norm.num_features))
-            module.norm = nn.Identity()
-    folded.load_state_dict(folded_state(network.state_dict()))
-    return folded.requires_grad_(False)
+def for_evaluation(network: Network) -> Network:
+    """A copy for play, with plain convolutions."""
+    copied = copy.deepcopy(network).eval()
+    for parent in list(copied.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, ScaledConv):
+                setattr(parent, name, PlainConv(child))
+    copied.load_state_dict(evaluation_state(network.state_dict()))
+    return copied.requires_grad_(False)
 
 
 def weights_of(network: Network, game: Game) -> NetworkWeights:
@@ -230,20 +251,20 @@ def weights_of(network: Network, game: Game) -> NetworkWeights:
 
 
 def weights_of_state(state: Mapping[str, Tensor], config: NetworkConfig, game: Game) -> NetworkWeights:
-    """A copy of what evaluation needs of a network's state: batch norm is folded, moves left is omitted."""
+    """A copy of what evaluation needs of a network's state: convolutions are plain, moves left is omitted."""
     return NetworkWeights(
         NetworkMetadata.of(game, config),
         {
             name: np.array(tensor.detach().cpu().numpy(), order="C")
-            for name, tensor in folded_state(state).items()
+            for name, tensor in evaluation_state(state).items()
             if not is_training_only(name)
         },
     )
 
 
 def load_weights(weights: NetworkWeights, game: Game) -> Network:
-    """The network with these weights, for evaluation only: batch norm is folded, moves left is untrained."""
-    network = fold_batch_norm(Network.for_game(weights.metadata.network, game))
+    """The network with these weights, for evaluation only: convolutions are plain, moves left is untrained."""
+    network = for_evaluation(Network.for_game(weights.metadata.network, game))
     wanted = {name: tensor for name, tensor in network.state_dict().items() if not is_training_only(name)}
     for name, tensor in wanted.items():
         if name not in weights.tensors:
@@ -297,14 +318,14 @@ def to_onnx(network: Network, game: Game) -> bytes:
     """The network as the content of an ONNX file for `game`.
 
     Input `planes` [batch, C, H, W]; outputs `policy`, logits [batch, A], and `wdl`, probabilities [batch, 3] of a win,
-    a draw and a loss of the mover. Batch norm is folded. The batch varies, and so do H and W where the game's board
+    a draw and a loss of the mover. Convolutions are plain. The batch varies, and so do H and W where the game's board
     does. The metadata name the game and the planes. The graph is compared with the network: ExportError if they differ.
     Needs `onnx`.
     """
     import onnx
 
     variable_board = network.size_independent and board_varies(game)
-    exported = _ExportedOutputs(fold_batch_norm(network).cpu()).eval()
+    exported = _ExportedOutputs(for_evaluation(network).cpu()).eval()
     data = _trace(exported, (network.num_planes, *network.board_shape), variable_board)
     model = onnx.load_model_from_string(data)
     _undo_sharing(model.graph)

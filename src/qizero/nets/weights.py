@@ -1,6 +1,6 @@
 """Networks as named weights: what the learner hands to the next evaluator, and the safetensors files that hold them.
 
-A net file `NAME.safetensors` holds the float32 weights under their names in torch, with batch norm folded, and in its
+A net file `NAME.safetensors` holds the float32 weights under their names in torch, with plain convolutions, and in its
 header the text `qizero`: a NetworkMetadata as JSON (game, rules version, planes, size of the network) with one key
 more, `sha256`, the hash of the weights.
 """
@@ -39,7 +39,7 @@ HASH_KEY = "sha256"
 
 @dataclass(frozen=True)
 class NetworkWeights:
-    """The weights of a network of qizero, by the names of the torch module, with batch norm folded."""
+    """The weights of a network of qizero, by the names of the torch module in play: convolutions are plain."""
 
     metadata: NetworkMetadata
     tensors: Mapping[str, NDArray[np.float32]]  # C-contiguous
@@ -94,7 +94,7 @@ def parse_weights(data: bytes, source: str) -> NetworkWeights:
         digest = values.pop(HASH_KEY)
         metadata = NetworkMetadata.from_json(values)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ModelFileError(f"the metadata of {source} are damaged: {error}") from None
+        raise ModelFileError(f"the metadata of {source} are corrupted: {error}") from None
     tensors = {name: np.frombuffer(entry["data"], "<f4").reshape(entry["shape"]) for name, entry in entries}
     weights = NetworkWeights(metadata, tensors, source)
     if digest != weights.sha256():
@@ -110,7 +110,7 @@ def weights_of_onnx(file: OnnxFile) -> NetworkWeights | None:
     try:
         metadata = NetworkMetadata.from_text(text)
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"the metadata of {file.path} are damaged: {error}") from None
+        raise ModelFileError(f"the metadata of {file.path} are corrupted: {error}") from None
     tensors = {name.removeprefix(WEIGHT_PREFIX): array for name, array in file.float_weights().items()}
     return NetworkWeights(metadata, tensors, str(file.path))
 

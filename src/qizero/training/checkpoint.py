@@ -24,7 +24,7 @@ from qizero.base.files import fsync_directory
 
 __all__ = ["Checkpoint", "CheckpointError", "list_checkpoints", "load_checkpoint", "load_newest", "save_checkpoint"]
 
-FORMAT = "qizero-checkpoint 1"
+FORMAT = "qizero-checkpoint 2"  # 1: networks with batch norm, one window for all variants
 WEIGHTS = "weights.safetensors"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import itertools
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,22 +37,35 @@ class Losses:
     gradient_norm: float
 
 
-class Learner:
-    """A network with its optimiser and its average. `step` learns from one batch.
+ILLEGAL_LOGIT = -1e4  # its probability is 0, and 0 times its logarithm too
+PART_ROWS = 64
+"""Rows that are learnt from in one piece. The pieces of a step are the same for any number of threads, and their
+gradients are added in one order: the same seed gives the same net on any machine with the same kernels."""
 
-    The batch is divided among `threads`, each with a replica of the network that shares its weights and has its own
-    gradients. On small boards that is faster than several threads inside every operation, which would wait for each
-    other a hundred times a step. Batch norm sees a part of the batch.
+
+@dataclass(frozen=True)
+class Part:
+    """What one piece of a batch contributes to a step."""
+
+    gradients: list[Tensor]  # in the order of the network's parameters
+    losses: dict[str, float]
+
+
+class Learner:
+    """A network with its optimiser and its average. `step` learns from one batch of every variant.
+
+    Pieces of the batches are learnt from side by side, one thread each. On small boards that is faster than several
+    threads inside every operation, which would wait for each other a hundred times a step.
     """
 
     def __init__(self, network: Network, config: LearningSettings, threads: int = 1) -> None:
         self.config = config
-        self.network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.replicas = [self.network, *(replica_of(self.network) for _ in range(threads - 1))]
+        self.network = network
+        self._parameters = list(network.parameters())
         self._workers = ThreadPoolExecutor(threads, "learn", initializer=torch.set_num_threads, initargs=(1,))
         self.average = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-        decayed = [p for p in network.parameters() if p.ndim > 1]
-        others = [p for p in network.parameters() if p.ndim <= 1]
+        decayed = [p for p in self._parameters if p.ndim > 1]
+        others = [p for p in self._parameters if p.ndim <= 1]
         self.optimizer = torch.optim.AdamW(
             [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}],
             lr=config.learning_rate,
@@ -65,53 +80,56 @@ class Learner:
         cosine = low + (1 - low) * (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2
         return config.learning_rate * warmup * cosine
 
-    def step(self, batch: Batch, progress: float) -> dict[str, float]:
-        """One step of the optimiser. Returns the parts of the loss."""
+    def step(self, batches: Sequence[Batch], progress: float) -> dict[str, float]:
+        """One step of the optimiser on all rows of the batches, one batch a variant. Returns the parts of the loss."""
         config = self.config
         rate = self.learning_rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        weights = max(1.0, float(batch.policy_weight.sum()))
-        rows = np.array_split(np.arange(len(batch.planes)), len(self.replicas))
-        parts = list(
-            self._workers.map(lambda i: self._learn_part(self.replicas[i], batch, rows[i], weights), range(len(rows)))
-        )
-        self._join_replicas()
+        rows = sum(len(batch.planes) for batch in batches)
+        weights = max(1.0, sum(float(batch.policy_weight.sum()) for batch in batches))
+        pieces = [(batch, piece) for batch in batches for piece in pieces_of(len(batch.planes))]
+        parts = list(self._workers.map(lambda part: self._gradients_of(part[0], part[1], rows, weights), pieces))
+        gradients = parts[0].gradients
+        for part in parts[1:]:
+            torch._foreach_add_(gradients, part.gradients)
+        for parameter, gradient in zip(self._parameters, gradients, strict=True):
+            parameter.grad = gradient
         clip = config.gradient_clip if config.gradient_clip > 0 else math.inf
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), clip)
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters, clip)
         if not torch.isfinite(norm):
             raise FloatingPointError(f"the gradient of step {self.steps} is not finite; lower training.learning_rate")
         self.optimizer.step()
         self.steps += 1
         self._update_average()
-        return {name: sum(part[name] for part in parts) for name in parts[0]} | {"gradient_norm": float(norm)}
+        losses = {name: sum(part.losses[name] for part in parts) for name in parts[0].losses}
+        return losses | {"gradient_norm": float(norm)}
 
-    def _learn_part(self, network: Network, batch: Batch, rows: NDArray[np.int64], weights: float) -> dict[str, float]:
-        """Adds the gradients of some rows of a batch. Returns their part of the batch's losses."""
-        config, share = self.config, len(rows) / len(batch.planes)
+    def _gradients_of(self, batch: Batch, piece: slice, rows: int, weights: float) -> Part:
+        """Gradients and losses of some rows of a batch, as their share of all `rows` of the step."""
+        config, share = self.config, (piece.stop - piece.start) / rows
 
-        def tensor(values: NDArray[np.float32]) -> Tensor:
-            return torch.from_numpy(values[rows])
+        def tensor(values: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(values[piece])
 
-        network.train()
         with torch.autocast("cpu", torch.bfloat16, enabled=config.bf16):
-            output = network(tensor(batch.planes).to(memory_format=torch.channels_last))
+            output = self.network(tensor(batch.planes).to(memory_format=torch.channels_last))
         policy_logits, wdl_logits = output.policy.float(), output.wdl.float()
 
-        target, weight = tensor(batch.policy), tensor(batch.policy_weight)
-        log_policy = F.log_softmax(policy_logits, dim=1)
+        target, weight, legal = tensor(batch.policy), tensor(batch.policy_weight), tensor(batch.legal)
+        # Illegal actions have no probability in play, so nothing is to be learnt about them.
+        log_policy = F.log_softmax(policy_logits.masked_fill(~legal, ILLEGAL_LOGIT), dim=1)
         entropy = -(target * torch.log(target.clamp_min(1e-12))).sum(1)
         policy_loss = ((-(target * log_policy).sum(1) - entropy) * weight).sum() / weights
-        mixed = (1 - config.root_value_share) * batch.outcome + config.root_value_share * batch.root
-        value_loss = -(tensor(mixed) * F.log_softmax(wdl_logits, dim=1)).sum(1).mean() * share
+        mixed = (1 - config.root_value_share) * tensor(batch.outcome) + config.root_value_share * tensor(batch.root)
+        value_loss = -(mixed * F.log_softmax(wdl_logits, dim=1)).sum(1).mean() * share
         moves_loss = F.huber_loss(output.moves_left.float(), tensor(batch.plies_left) / MOVES_LEFT_UNIT) * share
         loss = policy_loss + config.value_weight * value_loss + config.moves_left_weight * moves_loss
-        network.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        gradients = torch.autograd.grad(loss, self._parameters)
         with torch.no_grad():
             policy_entropy = -(log_policy.exp() * log_policy).sum(1).mean() * share
             hits = (wdl_logits.argmax(1) == tensor(batch.outcome).argmax(1)).float().mean() * share
-        return {
+        losses = {
             "total": loss.item(),
             "policy": policy_loss.item(),
             "value": value_loss.item(),
@@ -119,18 +137,7 @@ class Learner:
             "policy_entropy": policy_entropy.item(),
             "value_accuracy": hits.item(),
         }
-
-    @torch.no_grad()
-    def _join_replicas(self) -> None:
-        """Gradients are summed, what batch norm has seen is averaged."""
-        for others in zip(*(replica.parameters() for replica in self.replicas), strict=True):
-            for other in others[1:]:
-                others[0].grad += other.grad
-        for buffers in zip(*(replica.buffers() for replica in self.replicas), strict=True):
-            if buffers[0].is_floating_point():
-                buffers[0].copy_(torch.stack(buffers).mean(0))
-            for other in buffers[1:]:
-                other.copy_(buffers[0])
+        return Part(list(gradients), losses)
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -160,8 +167,7 @@ class Learner:
         def part(prefix: str) -> dict[str, Tensor]:
             return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
-        for replica in self.replicas:
-            replica.load_state_dict(part("network."))
+        self.network.load_state_dict(part("network."))
         self.average = part("average.")
         state = self.optimizer.state_dict()
         state["state"] = {}
@@ -172,12 +178,11 @@ class Learner:
         self.steps = steps
 
 
-def replica_of(network: Network) -> Network:
-    """A copy with the same weights in the same memory."""
-    replica = copy.deepcopy(network)
-    for mine, shared in zip(replica.parameters(), network.parameters(), strict=True):
-        mine.data = shared.data
-    return replica
+def pieces_of(rows: int) -> list[slice]:
+    """Nearly equal pieces of at most PART_ROWS rows."""
+    count = max(1, math.ceil(rows / PART_ROWS))
+    ends = [round(rows * i / count) for i in range(count + 1)]
+    return [slice(start, end) for start, end in itertools.pairwise(ends)]
 
 
 def mean_losses(parts: list[dict[str, float]]) -> Losses:

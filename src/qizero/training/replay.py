@@ -54,12 +54,10 @@ def read_chunk(path: Path, game: Game) -> NDArray[Any]:
         header = json.loads(line)
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
-        if (header["game"], header["rules_version"], header["record_version"]) != (
-            str(game),
-            game.rules_version,
-            RECORD_VERSION,
-        ):
+        if (header["game"], header["rules_version"]) != (str(game), game.rules_version):
             raise ValueError(f"it holds rows of {header['game']} (rules {header['rules_version']}), not of {game}")
+        if header["record_version"] != RECORD_VERSION:
+            raise ValueError(f"its rows have version {header['record_version']}, not {RECORD_VERSION}")
         if hashlib.sha256(body).hexdigest() != header["sha256"]:
             raise ValueError("its content does not match its hash: the file is damaged")
         rows = np.frombuffer(zlib.decompress(body), row_dtype(game))
@@ -74,6 +72,7 @@ class Batch:
 
     planes: NDArray[np.float32]  # [B, C, H, W]
     policy: NDArray[np.float32]  # [B, A], sums to 1
+    legal: NDArray[np.bool_]  # [B, A]
     policy_weight: NDArray[np.float32]  # [B]
     outcome: NDArray[np.float32]  # [B, 3]
     root: NDArray[np.float32]  # [B, 3]
@@ -118,9 +117,12 @@ class RowDecoder:
         planes[:, self._cell_planes :] = rows["scalars"][:, :, None]
         policy = np.take_along_axis(rows["policy"], self._actions[symmetry], axis=1).astype(np.float32)
         policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1)
+        legal = np.unpackbits(rows["legal"], axis=1, bitorder="little", count=policy.shape[1]).view(np.bool_)
+        legal = np.take_along_axis(legal, self._actions[symmetry], axis=1)
         return Batch(
             planes.reshape(count, channels, height, width),
             policy,
+            legal,
             rows["policy_weight"][:, 0].astype(np.float32),
             rows["outcome"].astype(np.float32),
             rows["root"].astype(np.float32),

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from qizero.base.events import Events
 from qizero.base.files import write_atomically
@@ -131,8 +132,8 @@ class Run:
         self.rng.bit_generator.state = state["rng"]
         self.learner.load_tensors(checkpoint.tensors, state["steps"])
         self.parked = [checkpoint.blobs.get(f"games-{i}.bin") for i in range(len(self.games))]
-        for cycle in state["window"]:
-            for i, game in enumerate(self.games):
+        for i, (game, cycles) in enumerate(zip(self.games, state["windows"], strict=True)):
+            for cycle in cycles:
                 try:
                     rows = read_chunk(self._chunk_path(cycle, i), game)
                 except (ChunkError, OSError) as error:
@@ -234,56 +235,66 @@ class Run:
         self.total_games += sum(len(result.games) for result in results)
         replay = self.config.replay
         window = min(max(replay.window_min, replay.window_share * self.total_rows), replay.window_max)
-        oldest = number
         for i, (game, result) in enumerate(zip(self.games, results, strict=True)):
             write_chunk(self._chunk_path(number, i), game, result.rows)
             write_games(self.directory / "games" / f"{number:06d}-{i}.txt", game, result.games)
             if len(result.rows):
                 keep = round(window * self.config.shares[i])
-                oldest = min(oldest, self.windows[i].add(number, result.rows, keep))
-        for path in (self.directory / "replay").glob("*.rows"):
-            if int(path.name.partition("-")[0]) < oldest:
-                path.unlink()
+                self.windows[i].add(number, result.rows, keep)
         return new_rows
 
     def _learn(self, new_rows: int, progress: float) -> list[dict[str, float]]:
         training = self.config.training
         steps = round(new_rows * training.reuse / training.batch)
-        usable = [i for i, window in enumerate(self.windows) if len(window) >= training.batch]
-        if not usable:
+        usable = [i for i, window in enumerate(self.windows) if len(window)]
+        if sum(len(self.windows[i]) for i in usable) < training.batch:
             return []
         shares = np.array([self.config.shares[i] for i in usable])
 
-        def next_batch() -> Batch:
-            window = self.windows[int(self.rng.choice(usable, p=shares / shares.sum()))]
-            return window.sample(training.batch, self.rng)
+        def next_batch() -> list[Batch]:
+            """Rows of every variant, in proportion to the shares: what tells the variants apart varies in each step."""
+            counts = rows_by_share(training.batch, shares, self.rng)
+            return [self.windows[i].sample(int(count), self.rng) for i, count in zip(usable, counts, strict=True)]
 
         parts = []
         with ThreadPoolExecutor(1, "batch") as beside:  # while one batch is learnt from, the next is made
             coming = beside.submit(next_batch)
             for left in reversed(range(max(1, steps))):
-                batch = coming.result()
+                batches = coming.result()
                 if left:
                     coming = beside.submit(next_batch)
-                parts.append(self.learner.step(batch, progress))
+                parts.append(self.learner.step(batches, progress))
         return parts
 
     def _save(self) -> None:
-        window = sorted({cycle for w in self.windows for cycle in w.cycles()})
         state = {
             "seconds": self.seconds,
             "total_rows": self.total_rows,
             "total_games": self.total_games,
             "steps": self.learner.steps,
             "rng": self.rng.bit_generator.state,
-            "window": window,
+            "windows": [window.cycles() for window in self.windows],
             "learning_rate": self.learner.learning_rate(self.progress),
         }
         blobs = {f"games-{i}.bin": blob for i, blob in enumerate(self.parked) if blob is not None}
         save_checkpoint(self.directory / "checkpoints", Checkpoint(self.cycle, state, self.learner.tensors(), blobs))
         for path in list_checkpoints(self.directory / "checkpoints")[: -self.config.run.keep_checkpoints]:
             shutil.rmtree(path, ignore_errors=True)
+        self._remove_unused_chunks()
         self._write_nets()
+
+    def _remove_unused_chunks(self) -> None:
+        """Removes chunks that no checkpoint names. Called when the newest checkpoint is safe on the disk."""
+        used: set[Path] = set()
+        for path in list_checkpoints(self.directory / "checkpoints"):
+            try:
+                windows = json.loads((path / "state.json").read_text("utf-8"))["state"]["windows"]
+            except (OSError, ValueError, KeyError, TypeError):
+                return  # a damaged checkpoint may name anything
+            used |= {self._chunk_path(cycle, i) for i, cycles in enumerate(windows) for cycle in cycles}
+        for chunk in (self.directory / "replay").glob("[0-9]*-[0-9]*.rows"):
+            if chunk not in used:
+                chunk.unlink()
 
     def _write_nets(self) -> None:
         write_weights(self.weights, self.directory / "nets" / "current.safetensors")
@@ -390,6 +401,17 @@ def write_games(path: Path, game: Game, games: list[dict[str, Any]]) -> None:
             state.apply_action(action)
         lines.append(f"{played['value']:+d} {played['end'].replace(' ', '-')} {' '.join(words)}\n")
     write_atomically(path, f"# {game}\n".encode() + "".join(lines).encode())
+
+
+def rows_by_share(rows: int, shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Divides `rows` in proportion to the shares, at least one each; what is left over goes by chance."""
+    exact = rows * shares / shares.sum()
+    counts = np.maximum(1, np.floor(exact)).astype(np.int64)
+    while counts.sum() > rows:
+        counts[counts.argmax()] -= 1
+    left = rows - int(counts.sum())
+    fractions = np.maximum(exact - counts, 1e-9)
+    return np.asarray(counts + rng.multinomial(left, fractions / fractions.sum()), np.int64)
 
 
 def truncate_jsonl(path: Path, last_cycle: int) -> None:
