@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,6 +202,24 @@ def test_progress_is_reported_at_most_every_tenth_of_a_second() -> None:
     call()
     call()
     assert reports == 11, "what was missed is not made up for"
+
+
+@pytest.mark.parametrize(("spec", "calls"), [("rollout:ms=5", [1, 1, 1]), ("rollout:sims=20", [3])])
+def test_under_a_time_limit_each_state_of_a_batch_has_its_own_time(
+    spec: str, calls: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searched as one batch, the games of a match would share the time of one move."""
+    game = load_game("connect4")
+    seen: list[int] = []
+
+    def note(search: Any, states: Any, *arguments: Any, **more: Any) -> Any:
+        seen.append(len(states))
+        return search_states(search, states, *arguments, **more)
+
+    monkeypatch.setattr("qizero.players.search.search_states", note)
+    actions = make_player(spec, game, seed=1).choose_many([game.new_initial_state()] * 3)
+    assert len(actions) == 3
+    assert seen == calls
 
 
 def test_progress_is_what_was_found_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from qizero.base.events import Events
 from qizero.cli.main import main
 from qizero.server.training_stages import stages_of_run
 
 pytestmark = pytest.mark.training
 
 pytest.importorskip("torch")
+
+from qizero.training.command import train  # noqa: E402
+from qizero.training.settings import load_settings  # noqa: E402
 
 SETTINGS = (
     "run.network=8x1",
@@ -56,3 +60,29 @@ def logged_cycles(directory: Path) -> set[int]:
     events = accumulator.EventAccumulator(str(directory)).Reload()
     assert "elo" in events.Tags()["scalars"]
     return {event.step for event in events.Scalars("loss/policy")}
+
+
+@pytest.mark.parametrize("busy_at_the_end", [False, True])
+def test_the_last_net_is_always_rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy_at_the_end: bool) -> None:
+    """Also if an earlier net is still being rated when the last one is ready."""
+    log: list[str] = []
+
+    class Ratings:
+        def __init__(self, run: Path) -> None:
+            self.cycle = 0
+
+        def busy(self) -> bool:
+            return self.cycle == 1 and busy_at_the_end
+
+        def start(self, cycle: int, minutes: float) -> None:
+            self.cycle = cycle
+            log.append(f"start {cycle}")
+
+        def finish(self, timeout: float) -> None:
+            log.append("finish")
+
+    monkeypatch.setattr("qizero.training.command.RatingProcess", Ratings)
+    settings = [*SETTINGS, "run.cycles=2", "evaluation.enabled=true", "evaluation.minutes=1000"]
+    train(tmp_path, load_settings("tictactoe", None, settings), Events())
+    first, second = ("finish", "start 2") if busy_at_the_end else ("start 2", "finish")
+    assert log == ["start 1", first, second, "finish"]

@@ -97,10 +97,13 @@ class SearchPlayer(Player):
         return [analysis.action for analysis in self.analyze_many(states)]
 
     def analyze_many(self, states: Sequence[State]) -> list[Analysis]:
-        """Analyses of all states, searched as one batch."""
+        """Analyses of all states, searched as one batch; under a time limit one after the other, each with its own."""
         if not states:
             return []
-        results = search_states(self._searcher(len(states)), states, self._evaluator)
+        if self._params.milliseconds > 0:
+            results = [search_states(self._searcher(1), [state], self._evaluator)[0] for state in states]
+        else:
+            results = search_states(self._searcher(len(states)), states, self._evaluator)
         return [replace(analysis_of(result), action=self._pick(result)) for result in results]
 
     def analyze(

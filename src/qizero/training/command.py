@@ -51,6 +51,10 @@ def train(directory: Path, config: Settings, events: Events) -> Run:
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         run.train(after_cycle)
+        if run.finished() and config.evaluation.enabled:
+            rating.finish(FINAL_RATING_SECONDS)
+            if rating.cycle != run.cycle:  # an earlier net was still being rated when the last one was ready
+                rating.start(run.cycle, run.seconds / 60)
         rating.finish(FINAL_RATING_SECONDS if run.finished() else 0.0)
     except BaseException:
         rating.finish(0.0)

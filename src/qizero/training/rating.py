@@ -98,11 +98,14 @@ class RatingProcess:
     def __init__(self, run: Path) -> None:
         self._run = run
         self._process: subprocess.Popen[bytes] | None = None
+        evaluations = read_evaluations(run)
+        self.cycle = evaluations[-1].cycle if evaluations else 0  # of the net that was rated last
 
     def busy(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
     def start(self, cycle: int, minutes: float) -> None:
+        self.cycle = cycle
         net = self._run / "nets" / "rated.safetensors"
         shutil.copyfile(self._run / "nets" / "current.safetensors", net)
         with (self._run / "rating.log").open("ab") as log:
