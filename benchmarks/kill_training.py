@@ -40,7 +40,7 @@ SETTINGS = (
 
 
 def train(directory: Path, cycles: int, kill_at: int) -> None:
-    """Trains; with `kill_at` > 0 it dies at so many fsyncs from now, before or after the data are on the disk."""
+    """Trains; with `kill_at` > 0 it dies at the `kill_at`-th fsync, before or after the data are on the disk."""
     fsync, calls = os.fsync, 0
 
     def fsync_or_die(handle: int) -> None:

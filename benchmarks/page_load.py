@@ -49,7 +49,7 @@ PAUSE_SECONDS = 0.050
 
 
 def rows(budget: float) -> list[OpponentRow]:
-    """Opponents that think for so many seconds."""
+    """Opponents that think for `seconds`."""
     milliseconds = round(budget * 1000)
     return [
         OpponentRow("rollout", f"rollout:ms={milliseconds},threads=1", "engine", "Playouts", "模拟"),

@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("game")
     parser.add_argument("--minutes", type=float, default=4.0)
-    parser.add_argument("--symbols", type=int, default=0, help="also print the so many busiest ones")
+    parser.add_argument("--symbols", type=int, default=0, help="also print this many of the busiest ones")
     parser.add_argument("--json", default=None)
     options = parser.parse_args()
     cores = available_cores()

@@ -1,6 +1,6 @@
 """Trees that never change: what fixed searches of fixed positions give, in full and as one number.
 
-`python tests/golden_trees.py` writes `tests/data/golden_trees.json` and `tests/search_signature.txt` anew. Do that
+`python tests/golden_trees.py` regenerates `tests/data/golden_trees.json` and `tests/search_signature.txt`. Do that
 only in a change that is meant to change what the search does, and say so in its message; a change that is not
 leaves both alone.
 """

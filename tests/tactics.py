@@ -1,6 +1,6 @@
 """Positions in which one or three plies decide, for both sides of every game, and the plain search that judges answers.
 
-`tests/data/tactics.json` holds the positions; `python tests/tactics.py` looks for them anew. Nothing in it says
+`tests/data/tactics.json` holds the positions; `python tests/tactics.py` searches for them again. Nothing in it says
 which action is right: a test asks `good_actions`.
 """
 
@@ -29,7 +29,7 @@ PER_KIND = 2  # positions for each game, kind and side
 
 @dataclass(frozen=True)
 class Tactic:
-    """A position in which its mover can win, or must avoid a loss, within so many plies.
+    """A position in which its mover can win, or must avoid a loss, within `plies` plies.
 
     `series`: one side acts twice in a row on the way, or the other has to pass.
     """
@@ -55,7 +55,7 @@ def after(state: State, action: int) -> State:
 
 
 def can_force_win(state: State, player: int, plies: int) -> bool:
-    """Whether `player` wins within so many plies whatever the other side does."""
+    """Whether `player` wins within `plies` plies whatever the other side does."""
     if state.is_terminal():
         return state.returns()[player] > 0
     if plies == 0:
@@ -127,7 +127,7 @@ def candidates(game: Game, rng: random.Random) -> Iterator[State]:
 
 
 def find(name: str, seed: int, tries: int) -> list[Tactic]:
-    """Looks at so many positions; those with a series of actions are preferred."""
+    """Looks at `count` positions; those with a series of actions are preferred."""
     found: dict[tuple[str, int], list[Tactic]] = {(kind, side): [] for kind in KINDS for side in (0, 1)}
     open_kinds = set(found)
     for _, state in zip(range(tries), candidates(load_game(name), random.Random(seed)), strict=False):

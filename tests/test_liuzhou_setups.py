@@ -1,4 +1,4 @@
-"""Liuzhou chess: positions that are given, what is refused and why, planes, symmetries, notation."""
+"""Liuzhou chess: setups, refused setups with their reasons, planes, symmetries, notation."""
 
 from __future__ import annotations
 

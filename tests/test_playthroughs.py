@@ -1,6 +1,6 @@
 """Golden playthroughs, for people to read: one game each, with everything that the API says about every state.
 
-`python tests/test_playthroughs.py --write` writes them anew; read the difference before you commit it.
+`python tests/test_playthroughs.py --write` regenerates them; read the difference before you commit it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ GAMES = ["tictactoe", "connect4", "othello", "gomoku(size=7)", "gomoku(size=6,ru
 
 
 def play(game: Game, games: int, **values: Any) -> tuple[NDArray[Any], list[dict[str, Any]]]:
-    """At least so many games with the hash evaluator, and their rows."""
+    """At least `games` games with the hash evaluator, and their rows."""
     params = SelfPlayParams(SearchParams(simulations=8, noise_epsilon=0.25), **{"play_on_share": 0.5} | values)
     selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3), params)
     evaluator = HashEvaluator(game)

@@ -10,7 +10,7 @@ import pytest
 from qizero import load_game
 from qizero.players.driver import PoolConfig
 
-COMMAND = "python tests/golden_trees.py writes it anew, if the search is meant to do something else now"
+COMMAND = "if the search is meant to change, run python tests/golden_trees.py"
 
 
 def test_trees_are_the_golden_ones() -> None:

@@ -92,7 +92,7 @@ class GumbelRoot {
     }
   }
 
-  // -1 when none has exactly so many.
+  // -1 if no action has exactly that many visits.
   int best_with_visits(const Tree& tree, std::int32_t root, const SearchParams& params, int wanted) const {
     const auto completed = CompletedQ::of(tree, root, params);
     const int player = tree.node(root).to_move;

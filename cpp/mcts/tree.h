@@ -51,7 +51,7 @@ struct Node {
   std::int32_t visits = 0;            // finished simulations that passed or ended here
   std::int32_t first_edge = no_node;  // unexpanded until set
   std::uint16_t num_edges = 0;
-  std::uint16_t num_active = 0;  // the first so many edges have children; the others stand by falling prior
+  std::uint16_t num_active = 0;  // the first `num_active` edges have children; the others are sorted by falling prior
   union {
     std::uint16_t distance = 0;  // if the result is known: plies to the end
     std::int16_t evaluation;     // if not: what the evaluator said, for player 0, in units of 1/32767
@@ -91,8 +91,8 @@ class Tree {
     edges_.clear();
   }
 
-  // Takes memory for so many more nodes and edges. Returns false if the tree would need more than `max_bytes` at any
-  // moment, that of growing included.
+  // Reserves memory for this many more nodes and edges. Returns false if the tree would need more than `max_bytes` at
+  // any moment, that of growing included.
   bool make_room(std::size_t nodes, std::size_t edges, std::int64_t max_bytes) {
     return grow(nodes_, nodes, max_bytes) && grow(edges_, edges, max_bytes);
   }

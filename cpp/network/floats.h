@@ -9,7 +9,7 @@
 
 namespace qizero {
 
-// Tiles of boards that are computed together: so many that products of matrices are efficient, so few that their
+// Tiles of boards that are computed together: enough for efficient products of matrices, few enough that their
 // intermediate results stay near the processor.
 inline constexpr int tiles_at_once = 48;
 

@@ -24,7 +24,7 @@ class Provers {
  public:
   explicit Provers(std::int64_t nodes) : nodes_(nodes) {}
 
-  // Nothing when the position cannot be proven with so many nodes. The game goes on in it.
+  // Nothing if `nodes` do not suffice for a proof. The game in the position is not over.
   std::optional<Proof<G>> prove(const G& position) {
     if (nodes_ <= 0) return std::nullopt;
     std::unique_ptr<Search> search = take();

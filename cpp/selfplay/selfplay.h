@@ -68,7 +68,7 @@ enum class GameEnd : std::uint8_t { played_out, proven, resigned };
 
 struct FinishedGame {
   std::vector<Action> actions;
-  int opening_plies;  // the first so many were random
+  int opening_plies;  // the number of random actions at the beginning
   Outcome outcome;    // of an unfinished game: as proven or resigned
   GameEnd end;
   bool wrong_resignation;  // played on after it would have been resigned, and the resigning side did not lose

@@ -321,7 +321,7 @@ void a_played_action_keeps_its_subtree() {
   CHECK(search.root_node().visits == 0 && !search.root_node().expanded(), "not kept unless asked for");
 }
 
-void noise_is_drawn_anew_and_never_reported() {
+void noise_is_drawn_for_each_search_and_never_reported() {
   SearchParams noisy, quiet;
   noisy.noise_epsilon = 0.9;
   noisy.simulations = quiet.simulations = 50;
@@ -468,23 +468,24 @@ void parameters_are_checked_all_at_once() {
 
 int main() {
   using namespace qizero;
-  return run_tests({{"results are exact", results_are_exact},
-                    {"unfinished proofs are sound", unfinished_proofs_are_sound},
-                    {"wins and blocks in tic-tac-toe", wins_and_blocks_in_tictactoe},
-                    {"a win at once needs no evaluation", a_win_at_once_needs_no_evaluation},
-                    {"a loss at once is never chosen", a_loss_at_once_is_never_chosen},
-                    {"wins at once are found", wins_at_once_are_found},
-                    {"budgets are spent exactly", budgets_are_spent_exactly},
-                    {"time is kept", time_is_kept},
-                    {"a search without leaves can be cancelled", a_search_without_leaves_can_be_cancelled},
-                    {"memory is kept", memory_is_kept},
-                    {"the leader stops early", the_leader_stops_early},
-                    {"a lost leader decides nothing", a_lost_leader_decides_nothing},
-                    {"a played action keeps its subtree", a_played_action_keeps_its_subtree},
-                    {"noise is drawn anew and never reported", noise_is_drawn_anew_and_never_reported},
-                    {"given-up evaluations leave a valid tree", given_up_evaluations_leave_a_valid_tree},
-                    {"seeds decide", seeds_decide},
-                    {"first-play urgency never falls below a loss", first_play_urgency_never_falls_below_a_loss},
-                    {"temperature follows the policy", temperature_follows_the_policy},
-                    {"parameters are checked all at once", parameters_are_checked_all_at_once}});
+  return run_tests(
+      {{"results are exact", results_are_exact},
+       {"unfinished proofs are sound", unfinished_proofs_are_sound},
+       {"wins and blocks in tic-tac-toe", wins_and_blocks_in_tictactoe},
+       {"a win at once needs no evaluation", a_win_at_once_needs_no_evaluation},
+       {"a loss at once is never chosen", a_loss_at_once_is_never_chosen},
+       {"wins at once are found", wins_at_once_are_found},
+       {"budgets are spent exactly", budgets_are_spent_exactly},
+       {"time is kept", time_is_kept},
+       {"a search without leaves can be cancelled", a_search_without_leaves_can_be_cancelled},
+       {"memory is kept", memory_is_kept},
+       {"the leader stops early", the_leader_stops_early},
+       {"a lost leader decides nothing", a_lost_leader_decides_nothing},
+       {"a played action keeps its subtree", a_played_action_keeps_its_subtree},
+       {"noise is drawn for each search and never reported", noise_is_drawn_for_each_search_and_never_reported},
+       {"given-up evaluations leave a valid tree", given_up_evaluations_leave_a_valid_tree},
+       {"seeds decide", seeds_decide},
+       {"first-play urgency never falls below a loss", first_play_urgency_never_falls_below_a_loss},
+       {"temperature follows the policy", temperature_follows_the_policy},
+       {"parameters are checked all at once", parameters_are_checked_all_at_once}});
 }

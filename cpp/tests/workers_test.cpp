@@ -1,4 +1,4 @@
-// The team of threads: every item once, errors reach the caller, nobody is waited for in vain.
+// The team of threads: every item runs once, errors reach the caller, no thread waits forever.
 #include "base/workers.h"
 
 #include "check.h"

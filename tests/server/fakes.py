@@ -98,7 +98,7 @@ class FakeOpponents(Opponents):
 
 
 def real_players() -> dict[str, Any]:
-    """The parts of a server in which nobody is a fake."""
+    """The parts of a server, none of them fake."""
     return {"make_player": make_player, "opponents": Opponents(make_player)}
 
 

@@ -238,7 +238,7 @@ def test_a_game_on_the_table_keeps_its_journal(tmp_path: Path) -> None:
     game.perform("play", step=3)
     journal.append(ID, "play", {"step": 3}, game.snapshot())
     restored = Journal(tmp_path).load(ID)
-    assert restored is not None, "a journal that somebody deleted is begun anew"
+    assert restored is not None, "a deleted journal is started again"
     assert restored.snapshot() == game.snapshot()
 
 

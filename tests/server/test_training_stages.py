@@ -1,4 +1,4 @@
-"""Nets of one training as opponents: of the package, of a run; what is wrong with either is said."""
+"""Nets of one training run as opponents: shipped ones and those of a run directory, and errors in either."""
 
 from __future__ import annotations
 

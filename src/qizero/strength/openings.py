@@ -44,7 +44,7 @@ def kept_openings(spec: str) -> tuple[tuple[int, ...], ...]:
 
 
 def match_openings(game: Game, plies: int | None, rng: np.random.Generator) -> Iterator[list[int]]:
-    """Openings without end: with `plies` so many random plies, else the kept set in random order, again and again."""
+    """An endless sequence of openings: `plies` random plies if given, else the kept set in random order, repeatedly."""
     kept = kept_openings(str(game)) if plies is None else ()
     while kept:
         for index in rng.permutation(len(kept)):
