@@ -5,7 +5,8 @@
 
 `--a` and `--b` are settings as `qizero train --set` takes them (repeatable; nothing: the defaults). Both runs are
 trained by turns in slices, so that a machine that gets slower meets both, in directories under --runs; the same command
-resumes them. Then the last nets play `--games` games with `--sims` simulations from balanced openings, under every variant.
+resumes them. Then the last nets play `--games` games with `--sims` simulations from balanced openings, under every
+variant.
 The entry is added to benchmarks/results/learning_ab.json, and docs/experiments.md is written from that file.
 
 The interval is that of the match between two nets. It does not know how much two runs of the same settings differ:
@@ -68,8 +69,8 @@ def table(entries: list[dict[str, Any]]) -> str:
         "# Experiments: what was tried in learning, and what it gained",
         "",
         "`python benchmarks/learning_ab.py` makes an entry: B against A, equal minutes of training by turns on quiet",
-        "cores, a match between the last nets from balanced openings. Elo of B with the 95 % interval of the match; two",
-        "runs of the same settings differ too (the entries A against A). Machine, versions and seeds are in",
+        "cores, a match between the last nets from balanced openings. Elo of B with the 95 % interval of the match;",
+        "two runs of the same settings differ too (the entries A against A). Machine, versions and seeds are in",
         "[`learning_ab.json`](../benchmarks/results/learning_ab.json).",
         "",
         "| game | tried (B) | against (A) | minutes each | variant | games | won, drawn, lost | Elo of B |",

@@ -11,7 +11,7 @@ from typing import Any
 
 from qizero.base.events import Events
 from qizero.base.files import write_atomically
-from qizero.training.rating import RatingProcess, ratings_of_run, read_evaluations
+from qizero.training.rating import RatingProcess, ratings_of_run, read_evaluations, weaker_nets
 from qizero.training.run import Run
 from qizero.training.settings import Settings
 
@@ -32,14 +32,14 @@ def train(directory: Path, config: Settings, events: Events) -> Run:
     log_to_tensorboard(events, directory, run.cycle)
     rating = RatingProcess(directory)
     last_rated = [run.seconds]
+    warned = weaker_nets(read_evaluations(directory))
 
     def after_cycle(run: Run) -> None:
         due = run.seconds - last_rated[0] >= 60 * config.evaluation.minutes or run.finished() or run.cycle == 1
         if config.evaluation.enabled and due and not rating.busy():
             last_rated[0] = run.seconds
             rating.start(run.cycle, run.seconds / 60)
-        if evaluations := read_evaluations(directory):
-            events.emit("evaluations", evaluations=evaluations, ratings=ratings_of_run(directory))
+        report_ratings(directory, events, warned)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         del number, frame
@@ -65,6 +65,17 @@ def train(directory: Path, config: Settings, events: Events) -> Run:
         plot_elo(directory)
     events.emit("ended", run=run, finished=run.finished(), ratings=ratings_of_run(directory))
     return run
+
+
+def report_ratings(directory: Path, events: Events, warned: list[str]) -> None:
+    """Emits the matches so far, and a warning for each net that got weaker and is not in `warned` yet."""
+    evaluations = read_evaluations(directory)
+    if not evaluations:
+        return
+    events.emit("evaluations", evaluations=evaluations, ratings=ratings_of_run(directory))
+    for text in weaker_nets(evaluations)[len(warned) :]:
+        warned.append(text)
+        events.emit("warning", text=text)
 
 
 def log_to_file(events: Events, directory: Path) -> None:

@@ -2,9 +2,10 @@
 
     python -m qizero.training.rating RUN CYCLE MINUTES NET
 
-plays the network of that cycle against random, the current rollout rung and the best network so far, and adds a line
-per match to RUN/evaluations.jsonl. The rollout rung grows when it is beaten badly. The tag "best" moves only on
-evidence: when the lower end of the 95 % interval against the best so far is above 0.
+plays the network of that cycle, under every variant of the run, against random, the current rollout rung and the best
+network so far, and adds a line per match to RUN/evaluations.jsonl. The opponents are the same in every run: the rollout
+rung begins at `evaluation.rollout_simulations` and grows when it is beaten badly. The tag "best" moves only on
+evidence: when the lower end of the 95 % interval against the best so far, over all variants, is above 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from qizero.base.files import write_atomically
 from qizero.games.catalog import Game, load_game
 from qizero.nets.weights import find_network
 from qizero.players.specs import make_player
-from qizero.strength.match import MatchResult, Rating, play_match, rate
+from qizero.strength.match import GameRecord, MatchResult, Rating, elo_interval, play_match, rate
 from qizero.training.settings import Settings, settings_from_json
 
 __all__ = ["Evaluation", "RatingProcess", "ratings_of_run", "read_evaluations"]
@@ -66,17 +67,34 @@ def net_name(cycle: int) -> str:
 
 
 def ratings_of_run(run: Path) -> list[Rating]:
-    """Elo of every network and opponent of the run from all its matches together; random is 0."""
+    """Elo of every network and opponent from all matches of the run's main variant together; random is 0.
+
+    The main variant is the one rated first. Elo of different variants cannot be compared.
+    """
     evaluations = read_evaluations(run)
     names = ["random"]
     results = []
-    for e in evaluations:
+    for e in of_variant(evaluations, evaluations[0].variant) if evaluations else ():
         for name in (net_name(e.cycle), e.opponent):
             if name not in names:
                 names.append(name)
         games = e.wins + e.draws + e.losses
         results.append((names.index(net_name(e.cycle)), names.index(e.opponent), e.wins + e.draws / 2, games))
     return rate(names, results) if results else []
+
+
+def weaker_nets(evaluations: list[Evaluation]) -> list[str]:
+    """One sentence for each match that a net lost for certain to an earlier net of the run."""
+    return [
+        f"the net of cycle {e.cycle} is weaker than {e.opponent} under {e.variant}: {e.wins} won, {e.draws} drawn, "
+        f"{e.losses} lost; nets/best.safetensors keeps the best"
+        for e in evaluations
+        if e.opponent.startswith("c") and e.elo_high < 0
+    ]
+
+
+def of_variant(evaluations: list[Evaluation], variant: str) -> list[Evaluation]:
+    return [e for e in evaluations if e.variant == variant]
 
 
 def rollout_rung(evaluations: list[Evaluation], first: int) -> int:
@@ -128,35 +146,45 @@ class RatingProcess:
 
 
 def rate_network(run: Path, config: Settings, cycle: int, minutes: float, net: Path) -> None:
-    """Plays the matches of one cycle and writes their lines."""
-    game = load_game(config.game)
+    """Plays the matches of one cycle under every variant of the run, the main one first, and writes their lines.
+
+    The net becomes the best if the matches against the best so far, of all variants together, leave no doubt.
+    """
     settings = config.evaluation
-    evaluations = read_evaluations(run)
     player = f"zero:net={net},sims={settings.simulations},threads=1"
-    opponents = ["random"] if not evaluations or score_against(evaluations, "random") < 0.99 else []
-    opponents.append(f"rollout:sims={rollout_rung(evaluations, settings.rollout_simulations)}")
-    for opponent in opponents:
-        result = match(game, player, f"{opponent},threads=1" if ":" in opponent else opponent, settings.games, cycle)
-        append(run, cycle, minutes, game, opponent, result)
     best = read_best(run)
-    if best is not None and best["net"] != net_name(cycle):
-        result = match(
-            game,
-            player,
-            f"zero:net={find_network(run / 'nets', 'best')},sims={settings.simulations},threads=1",
-            settings.games,
-            cycle,
-        )
-        append(run, cycle, minutes, game, best["net"], result)
-    if best is None or result.elo_low > 0:
+    against_best: list[float] = []
+    for variant in rated_variants(config):
+        game = load_game(variant)
+        evaluations = of_variant(read_evaluations(run), str(game))
+        opponents = ["random"] if score_against(evaluations, "random") < 0.99 else []
+        opponents.append(f"rollout:sims={rollout_rung(evaluations, settings.rollout_simulations)}")
+        for opponent in opponents:
+            spec = f"{opponent},threads=1" if ":" in opponent else opponent
+            append(run, cycle, minutes, game, opponent, match(game, player, spec, settings.games, cycle)[0])
+        if best is not None and best["net"] != net_name(cycle):
+            spec = f"zero:net={find_network(run / 'nets', 'best')},sims={settings.simulations},threads=1"
+            result, pair_scores = match(game, player, spec, settings.games, cycle)
+            append(run, cycle, minutes, game, best["net"], result)
+            against_best += pair_scores
+    if best is None or (against_best and elo_interval(against_best)[1] > 0):
         shutil.copyfile(net, run / "nets" / ".best.tmp")
         (run / "nets" / ".best.tmp").replace(run / "nets" / "best.safetensors")
         (run / "nets" / "best.onnx").unlink(missing_ok=True)  # of a run from before nets were kept as safetensors
         write_atomically(run / "nets" / BEST, json.dumps({"net": net_name(cycle), "minutes": minutes}).encode())
 
 
-def match(game: Game, first: str, second: str, games: int, cycle: int) -> MatchResult:
-    return play_match(game, make_player(first, game, seed=1), make_player(second, game, seed=2), games, seed=cycle)
+def rated_variants(config: Settings) -> list[str]:
+    """Every variant of the run; the game that names the run first, if it is one of them."""
+    return sorted(config.variants, key=lambda variant: variant != config.game)
+
+
+def match(game: Game, first: str, second: str, games: int, cycle: int) -> tuple[MatchResult, list[float]]:
+    """The result, and the mean scores of the first player in the pairs of games."""
+    records: list[GameRecord] = []
+    players = make_player(first, game, seed=1), make_player(second, game, seed=2)
+    result = play_match(game, *players, games, seed=cycle, on_game=records.append)
+    return result, [(a.score + b.score) / 2 for a, b in zip(records[::2], records[1::2], strict=True)]
 
 
 def score_against(evaluations: list[Evaluation], opponent: str) -> float:
