@@ -73,6 +73,9 @@ class Search {
   explicit Search(std::uint64_t seed = 0) : rng_(seed) {}
 
   void reseed(std::uint64_t seed) { rng_ = Rng(seed); }
+  // A game drawn by a limit is backed up as this share of the game's limit_value. Self-play learns such draws by the
+  // same share; a tree that saw them as plain draws would contradict what it taught. 0: plain draws, as in play.
+  void set_limit_value_share(double share) { limit_value_share_ = share; }
   Rng& rng() { return rng_; }
 
   // Forgets everything; the position becomes the root.
@@ -290,6 +293,17 @@ class Search {
     std::int32_t index = root;
     for (;;) {
       leaf.path.push_back(index);
+      if (is_soft_draw(leaf.position)) {
+        if constexpr (HasLimitValue<G>) {
+          const double value = limit_value_share_ * static_cast<double>(leaf.position.limit_value());
+          back_up(leaf.path, value, 1.0 - std::abs(value));
+        }
+        ++counters_.simulations;
+        ++counters_.known;
+        ++started_;
+        release(number);
+        return false;
+      }
       find_win_at_once(index, leaf.position);
       const Node& node = tree_.node(index);
       if (node.known()) {
@@ -316,9 +330,15 @@ class Search {
       const int position = select(index);
       const Edge edge = tree_.edges(index)[static_cast<std::size_t>(position)];
       leaf.position.apply(edge.action);
-      index = edge.child != no_node ? edge.child
-                                    : tree_.activate(index, position, leaf.position.to_move(), leaf.position.outcome());
+      // The node of a soft draw has no proven result: its value is not that of a draw.
+      const Outcome outcome = is_soft_draw(leaf.position) ? Outcome::ongoing : leaf.position.outcome();
+      index = edge.child != no_node ? edge.child : tree_.activate(index, position, leaf.position.to_move(), outcome);
     }
+  }
+
+  bool is_soft_draw(const G& position) const {
+    if constexpr (HasLimitValue<G>) return limit_value_share_ > 0 && position.outcome() == Outcome::draw;
+    return false;
   }
 
   // A position whose mover can win with one action is not evaluated: it is won. So a search never chooses an action
@@ -563,6 +583,7 @@ class Search {
   Tree tree_;
   std::optional<G> root_position_;
   Rng rng_;
+  double limit_value_share_ = 0.0;
   const PreparedParams* params_ = nullptr;
   GumbelRoot gumbel_;
   std::vector<PackedPrior> raw_priors_;  // of the root by action, before noise

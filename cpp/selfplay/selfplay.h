@@ -46,7 +46,7 @@ namespace qizero {
           "Proven positions are played out perfectly.")                                                            \
   SETTING(int, prove_from_ply, 0, 0, 100'000, "First ply that is searched exactly.")                               \
   SETTING(double, limit_value_share, 0, 0, 1,                                                                      \
-          "Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.")
+          "Games drawn by a limit: share of the game's own limit_value in the outcome, in the tree and in the target.")
 // clang-format on
 
 struct SelfPlayParams {
@@ -87,6 +87,7 @@ class SelfPlay final : public Pool<G>::Driver {
         provers_(params.prove_nodes),
         pool_(config, initial, *this) {
     for (int i = 0; i < config.slots; ++i) {
+      pool_.search(i).set_limit_value_share(params.limit_value_share);
       begin_game(game(i), pool_.search(i));
       pool_.wake(i);
     }

@@ -5,6 +5,7 @@
 
 #include "games/connect4.h"
 #include "games/gomoku.h"
+#include "games/liuzhou.h"
 #include "games/tictactoe.h"
 #include "random_game.h"
 #include "search_driver.h"
@@ -463,6 +464,53 @@ void parameters_are_checked_all_at_once() {
   }
 }
 
+// One step before the limit every action that does not win draws by it. With a share, the tree holds the lead in
+// stones.
+void draws_by_a_limit_are_backed_up_by_their_limit_value() {
+  constexpr int max_steps = 60;
+  int leads = 0;
+  for (std::uint64_t seed = 0; seed < 400 && leads < 20; ++seed) {
+    Rng rng(seed);
+    Liuzhou position = Liuzhou::initial({1, max_steps, 0});
+    while (position.outcome() == Outcome::ongoing) {
+      bool last_step = true;
+      float lowest = 1, highest = -1;
+      for (const Action action : position.legal_actions()) {
+        Liuzhou child = position;
+        child.apply(action);
+        last_step = last_step && child.outcome() == Outcome::draw;
+        lowest = std::min(lowest, child.limit_value());
+        highest = std::max(highest, child.limit_value());
+      }
+      if (last_step && (lowest > 0 || highest < 0)) {
+        ++leads;
+        for (const double share : {0.0, 0.5}) {
+          SearchParams values;
+          values.simulations = 50;
+          const PreparedParams params(values);
+          Search<Liuzhou> search(seed);
+          search.set_limit_value_share(share);
+          search.reset(position);
+          search.begin(params);
+          run_search(search, 1, [](const Liuzhou& leaf, ScoredActions<Liuzhou>& scored) -> Evaluation {
+            score_uniformly(leaf, scored);
+            return {0.0f, 1.0f, 0.0f, {scored.begin(), scored.end()}};
+          });
+          const double value_of_player0 = search.root_value() * (position.to_move() == 0 ? 1 : -1);
+          const double low = share * static_cast<double>(lowest), high = share * static_cast<double>(highest);
+          // The root's own evaluation, a draw, is one of the visits.
+          const double least = std::min(low, 0.0) - 1e-6, most = std::max(high, 0.0) + 1e-6;
+          CHECK(value_of_player0 >= least && value_of_player0 <= most, std::to_string(value_of_player0));
+          CHECK((share == 0.0) == (std::abs(value_of_player0) < 1e-9), std::to_string(share));
+          CHECK(search.root_node().known() == (share == 0.0), "only a plain draw is proven");
+        }
+      }
+      position.apply(random_action(position, rng));
+    }
+  }
+  CHECK(leads >= 20, "too few positions with a lead at the limit: " + std::to_string(leads));
+}
+
 }  // namespace
 }  // namespace qizero
 
@@ -487,5 +535,6 @@ int main() {
        {"seeds decide", seeds_decide},
        {"first-play urgency never falls below a loss", first_play_urgency_never_falls_below_a_loss},
        {"temperature follows the policy", temperature_follows_the_policy},
+       {"draws by a limit are backed up by their limit value", draws_by_a_limit_are_backed_up_by_their_limit_value},
        {"parameters are checked all at once", parameters_are_checked_all_at_once}});
 }

@@ -499,7 +499,7 @@ class SelfPlayParams:
     @property
     def limit_value_share(self) -> float:
         """
-        Games that end at a limit: share of the game's own limit_value in the outcome that is learnt.
+        Games drawn by a limit: share of the game's own limit_value in the outcome, in the tree and in the target.
         """
 
     def __repr__(self) -> str: ...
@@ -667,7 +667,7 @@ def new_selfplay(game: Game, config: PoolConfig, params: SelfPlayParams) -> Self
 def record_fields(game: Game) -> list[tuple[str, str, tuple[int]]]:
     """The numpy dtype of a training row."""
 
-RECORD_VERSION: int = 1
+RECORD_VERSION: int = 2
 
 class NativeNetwork:
     """The network of qizero.nets.network, evaluated by the C++ core."""
