@@ -115,10 +115,10 @@ cpp-release cpp-asan cpp-tsan: cpp-%: $(VENV)/.tools
 
 python-tests: $(VENV)/.test  ## the Python tests
 	@echo "== Python tests"
-	@pytest -n $(CORES) --dist worksteal --skipped-to build/skipped.txt
+	@pytest -n $(CORES) --dist worksteal --skipped-to=build/skipped.txt
 
 quick: $(VENV)/.test  ## on a built tree in a minute: core, players, sessions and files; no browser, training, sanitizers
-	@pytest -o addopts=--strict-markers -q --no-header --quick -n $(CORES) --dist worksteal --skipped-to build/skipped.txt tests
+	@pytest -o addopts=--strict-markers -q --no-header --quick -n $(CORES) --dist worksteal --skipped-to=build/skipped.txt tests
 	@cat build/skipped.txt
 	@echo "make quick: not run: the C++ tests, formatting, lint, types, examples in docs and docstrings"
 
