@@ -40,9 +40,10 @@ def random_batch(game: Game, rows: int, seed: int) -> Batch:
     )
 
 
-def learner(threads: int, game: Game = GAME, network: str = "16x2") -> Learner:
+def learner(threads: int, game: Game = GAME, network: str = "16x2", **settings: Any) -> Learner:
     torch.manual_seed(3)
-    return Learner(Network.for_game(NetworkConfig.parse(network), game), LearningSettings(warmup_steps=0), threads)
+    chosen = LearningSettings(**{"warmup_steps": 0} | settings)
+    return Learner(Network.for_game(NetworkConfig.parse(network), game), chosen, threads)
 
 
 def gradients_of(module: Any) -> list[Any]:
@@ -161,3 +162,43 @@ def test_pieces_cover_every_row_once(rows: int) -> None:
     sizes = [piece.stop - piece.start for piece in pieces]
     assert max(sizes) <= PART_ROWS
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_the_loss_is_the_weighted_sum_of_its_parts() -> None:
+    one = learner(1, value_weight=0.5, moves_left_weight=0.25)
+    parts = one.step([random_batch(GAME, 24, 1)], 0.0)
+    assert parts["total"] == pytest.approx(parts["policy"] + 0.5 * parts["value"] + 0.25 * parts["moves_left"])
+
+
+def test_the_value_target_mixes_outcome_and_search() -> None:
+    """The loss of the value is linear in its target."""
+    batch = random_batch(GAME, 24, 1)
+    by_outcome, by_search, mixed = (
+        learner(1, root_value_share=share).step([batch], 0.0)["value"] for share in (0.0, 1.0, 0.25)
+    )
+    assert by_outcome == pytest.approx(learner(1).step([dataclasses.replace(batch, root=batch.outcome)], 0.0)["value"])
+    assert by_outcome != pytest.approx(by_search)
+    assert mixed == pytest.approx(0.75 * by_outcome + 0.25 * by_search)
+
+
+def test_the_average_moves_by_its_decay() -> None:
+    """Its share of the new weights is 1 - ema, and larger in the first steps: 9 / (10 + steps)."""
+    one = learner(1, ema=0.6)
+    for steps, share in ((1, 9 / 11), (2, 9 / 12), (14, 0.4)):
+        one.steps = steps - 1
+        before = {name: tensor.clone() for name, tensor in one.average.items()}
+        one.step([random_batch(GAME, 24, steps)], 0.0)
+        for name, tensor in one.network.state_dict().items():
+            if tensor.is_floating_point():
+                wanted = before[name] + share * (tensor - before[name])
+                torch.testing.assert_close(one.average[name], wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_the_learning_rate_rises_and_then_falls() -> None:
+    one = learner(1, learning_rate=0.01, warmup_steps=4, final_learning_rate_share=0.2)
+    assert [one.learning_rate(0.0) for one.steps in range(6)] == pytest.approx(
+        [0.0025, 0.005, 0.0075, 0.01, 0.01, 0.01]
+    )
+    assert [one.learning_rate(progress) for progress in (0.0, 0.5, 1.0)] == pytest.approx([0.01, 0.006, 0.002])
+    one.step([random_batch(GAME, 24, 1)], 0.5)
+    assert [group["lr"] for group in one.optimizer.param_groups] == pytest.approx([0.006, 0.006])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liuzhou_positions import state_of
 from random_states import Walk
 
 import qizero
@@ -153,6 +154,40 @@ def test_threats_are_met_in_positions_made_for_it() -> None:
             assert blocking.action_to_string(player.choose(blocking)) in ("h7", "h12")
         state.apply_action(state.string_to_action("o15"))
         assert state.action_to_string(player.choose(state)) in ("h7", "h12")
+
+
+class Insistent(Player):
+    """Finds one action much better than all others."""
+
+    def __init__(self, action: int) -> None:
+        self.name = "insistent"
+        self.budget = Budget()
+        self._action = action
+
+    def analyze(self, state: qizero.State, on_progress: object = None, cancel: object = None) -> qizero.Analysis:
+        policy = np.zeros(state.game.num_actions, np.float32)
+        policy[self._action] = 1.0
+        analysis = unsearched_analysis(self._action, policy, (1.0, 0.0, 0.0))
+        analysis.q[state.legal_actions()] = -1.0
+        analysis.q[self._action] = 1.0
+        return analysis
+
+
+def test_an_action_that_loses_at_once_is_the_worst() -> None:
+    """A square whose mark finds no stone loses the game of who made it."""
+    state = state_of("BBB.../BB..../....../....../....../wwwww.", "B", "PLACEMENT")
+    losing = 8  # completes the square
+    assert result_after_a_given_position(state, losing) == 1
+    for cap in (0.0, 1.0):
+        player = LevelPlayer("x", Level("casual", "random", cap, 0.5 * cap, True), Insistent(losing), 1)
+        assert result_after_a_given_position(state, player.choose(state)) is None
+
+
+def result_after_a_given_position(state: qizero.State, action: int) -> int | None:
+    """`result_after` of a position that has no history."""
+    after = state.clone()
+    after.apply_action(action)
+    return after.returns().index(1.0) if 1.0 in after.returns() else None
 
 
 @settings(max_examples=100)

@@ -20,7 +20,7 @@ from qizero.nets.evaluator import EvaluationError, ModelFileError
 from qizero.players.analysis import Analysis
 from qizero.players.driver import SearchParams, make_search, now_and_then, search_states
 from qizero.players.protocol import Budget, CancelToken, Player
-from qizero.players.search import PolicyPlayer, SearchPlayer
+from qizero.players.search import PolicyPlayer, SearchPlayer, draw
 from qizero.players.specs import PlayerSpecError
 
 Floats = NDArray[np.float32]
@@ -147,6 +147,15 @@ def test_temperature_draws_from_the_policy() -> None:
         assert drawn[action] / 400 == pytest.approx(policy[action], abs=0.08)
     drawn = Counter(make_player("rollout:sims=60,temperature=2", game, seed=1).choose_many([state] * 50))
     assert len(drawn) > 2
+
+
+def test_a_higher_temperature_flattens_the_choice() -> None:
+    """At temperature t, an action is drawn in proportion to its probability to the power of 1/t."""
+    policy = np.array([0.64, 0.16, 0.0, 0.04, 0.16], np.float32)
+    for temperature, wanted in ((0.5, [0.887, 0.055, 0, 0.003, 0.055]), (2.0, [0.444, 0.222, 0, 0.111, 0.222])):
+        rng = np.random.default_rng(1)
+        drawn = Counter(draw(policy, temperature, rng) for _ in range(4000))
+        assert [drawn[action] / 4000 for action in range(5)] == pytest.approx(wanted, abs=0.03)
 
 
 def test_the_policy_player_takes_the_most_likely_legal_action() -> None:

@@ -271,6 +271,27 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pyte
     assert load_checkpoint(tmp_path / "c000001").cycle == 1
 
 
+def test_a_checkpoint_has_its_name_when_all_of_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file, and the directory that lists them, is synced before the rename: a power failure leaves no part."""
+    synced: list[int] = []  # inodes
+    renamed: list[set[int]] = []  # of the files and the directory at each rename, as far as they were not synced
+    fsync, replace = os.fsync, Path.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def noted_replace(path: Path, target: Path) -> Path:
+        renamed.append({each.stat().st_ino for each in (path, *path.iterdir())} - set(synced))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
+    save_checkpoint(tmp_path, Checkpoint(1, {}, {"a": torch.zeros(10)}, {"games-0.bin": b"x"}))
+    assert renamed == [set()]
+    assert synced[-1] == tmp_path.stat().st_ino, "the rename itself is synced last"
+
+
 def test_a_damaged_chunk_is_left_out(tmp_path: Path) -> None:
     run_cycles(tmp_path, small_config(3), stop_after=2)
     chunk = min((tmp_path / "replay").iterdir())

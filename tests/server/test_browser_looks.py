@@ -63,6 +63,30 @@ def test_signs_stand_out_on_every_board(server: RunningServer, tab: Tabs, theme:
     expect(page.locator(".last.on-1")).to_have_css("fill", "rgb(61, 43, 0)")
 
 
+@pytest.mark.parametrize(
+    ("game", "cells", "first", "second"),
+    [
+        ("gomoku", (112, 113), ".stone-0", ".stone-1"),
+        ("connect4", (38, 31), ".disc-0", ".disc-1"),
+        ("tictactoe", (4, 0), ".cross", ".nought"),
+    ],
+)
+def test_every_stone_has_the_colour_of_its_player(
+    server: RunningServer, tab: Tabs, game: str, cells: tuple[int, int], first: str, second: str
+) -> None:
+    page = tab().start(server, game, second="human")
+    for cell, look, other in ((cells[0], first, second), (cells[1], second, first)):
+        page.locator(f'[data-cell="{cell}"]').click()
+        expect(page.locator(".last")).to_have_count(1)
+        stone = page.locator(f".stone-at {look}")
+        expect(stone).to_have_count(1)
+        expect(page.locator(f".stone-at {other}")).to_have_count(0 if look == first else 1)
+        drawn, place = stone.bounding_box(), page.locator(f'[data-cell="{cell}"]').bounding_box()
+        assert drawn is not None
+        assert place is not None
+        assert place["x"] < drawn["x"] + drawn["width"] / 2 < place["x"] + place["width"]
+
+
 def test_a_mark_leaves_the_number_of_its_stone(server: RunningServer, tab: Tabs) -> None:
     page = tab().start(server, "liuzhou", second="human")
     page.get_by_role("button", name="Settings").click()
