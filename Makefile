@@ -81,6 +81,7 @@ $(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
 
 # ---- Checks ------------------------------------------------------------------------------------------------------------
 .PHONY: check format-check lint types layers page-check cpp-tests cpp-release cpp-asan cpp-tsan python-tests quick added-game
+.PHONY: faults
 check: format-check lint types layers page-check  ## the quick checks only: formatting, lint, types, layers, the page
 
 format-check: $(VENV)/.test
@@ -125,6 +126,9 @@ quick: $(VENV)/.test  ## on a built tree in a minute: core, players, sessions an
 added-game: $(VENV)/.test  ## add Breakthrough to a copy of the tree by its two edits and run the tests there
 	@echo "== A game added by two edits"
 	@python tests/added_game.py
+
+faults: $(VENV)/.test  ## put deliberate faults into a copy of the tree, one by one: does the named test notice?
+	@python tests/faults/run.py
 
 # ---- Work --------------------------------------------------------------------------------------------------------------
 format: $(VENV)/.test  ## format C++ and Python, sort imports

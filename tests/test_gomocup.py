@@ -526,8 +526,10 @@ def test_what_was_used_counts_for_the_match() -> None:
     brain.obey("INFO timeout_match 60000")
     brain.obey("BEGIN", arrived=clock.now)
     brain.obey("TURN 14,14", arrived=clock.now)
+    brain.obey("TURN 14,12", arrived=clock.now)
     limits = Limits(turn=30_000, match=60_000)
-    assert player.given == pytest.approx([limits.thinking_ms(0, 225, 0), limits.thinking_ms(2, 225, 4000)])
+    used = [(0, 0), (2, 4000), (4, 8000)]  # stones on the board, milliseconds of all turns before
+    assert player.given == pytest.approx([limits.thinking_ms(stones, 225, ms) for stones, ms in used])
 
 
 def test_a_player_without_a_limit_of_its_own_is_cancelled_when_the_time_is_over() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from settings_table import DOCS, with_tables
 
+from qizero._core import SearchParams
 from qizero.base.core_settings import CORE_SETTINGS
 from qizero.games.catalog import list_games
 from qizero.training.selfplay import selfplay_params
@@ -54,6 +55,18 @@ def test_settings_of_the_core_reach_it() -> None:
     )
     assert CORE_SETTINGS["search.c_scale"].default == 0.1
     assert settings.c_scale == 0.05
+
+
+def test_simulations_grow_with_the_progress_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[SearchParams, SearchParams]] = []
+    monkeypatch.setattr("qizero.training.selfplay.SelfPlayParams", lambda full, fast, **more: made.append((full, fast)))
+    values = ["selfplay.simulations=10", "selfplay.final_simulations=50", "selfplay.fast_simulations=20"]
+    settings = load_settings("tictactoe", None, values).selfplay
+    for progress in (0.0, 0.5, 1.0):
+        selfplay_params(settings, progress)
+    assert [full.simulations for full, _ in made] == [10, 30, 50]
+    assert [fast.simulations for _, fast in made] == [10, 20, 20]
+    assert {search.c_scale for searches in made for search in searches} == {settings.c_scale}
 
 
 def test_fields_of_the_core_have_its_type() -> None:

@@ -241,7 +241,9 @@ def test_a_review_judges_every_move(server: RunningServer) -> None:
     client.send("review", on=True)
     judged = [client.wait_for(lambda message: message["type"] == "judged") for _ in range(6)]
     assert [message["ply"] for message in judged] == list(range(6))
-    assert judged[-1]["value_for_player0"] == 1.0
+    # The fake analyst gives every mover 0.2; the last position is won.
+    values = [message["value_for_player0"] for message in judged]
+    assert values == pytest.approx([0.2, -0.2, 0.2, -0.2, 0.2, 1.0])
     assert judged[0]["loss"] is None
     assert all(message["loss"] >= 0 for message in judged[1:])
 

@@ -201,9 +201,12 @@ def test_the_journal_restores_a_game_and_survives_a_torn_line(tmp_path: Path) ->
     torn = Journal(tmp_path).load(ID)
     assert torn is not None
     assert torn.steps == [3, 3]
-    again = Journal(tmp_path).load(ID)
-    assert again is not None
-    assert again.steps == [3, 3]
+    again = Journal(tmp_path)
+    game = again.load(ID) or pytest.fail("the game is lost")
+    assert game.steps == [3, 3]
+    game.perform("play", step=4)
+    again.append(ID, "play", {"step": 4}, game.snapshot())
+    assert (Journal(tmp_path).load(ID) or pytest.fail("the game is lost")).steps == [3, 3, 4]
 
 
 def test_an_unreadable_journal_is_set_aside(tmp_path: Path) -> None:
