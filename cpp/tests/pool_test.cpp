@@ -74,6 +74,45 @@ void results_depend_on_position_and_seed_only() {
   }
 }
 
+// The network sees boards in random symmetries; the priors are those of the board as it is.
+void priors_belong_to_the_board_itself() {
+  constexpr int columns = Connect4::columns, floats = num_planes<Connect4> * Connect4::max_cells;
+  // The logit of a column is made of its stones, so it moves with them when the board is mirrored.
+  const auto logits_of = [](const float* planes) {
+    std::vector<float> logits(columns, 0.0f);
+    for (int i = 0; i < floats; ++i)
+      logits[static_cast<std::size_t>(i % columns)] += planes[i] * (0.1f + 0.05f * static_cast<float>(i / columns));
+    return logits;
+  };
+  const auto positions = some_positions(24);
+  SearchParams params;
+  params.simulations = 1;
+  params.solver = false;
+  PositionSearch<Connect4> search({.slots = 24}, params, Connect4{});
+  search.begin(positions, false);
+  for (auto batch = search.pool().collect(); batch.rows > 0; batch = search.pool().collect()) {
+    Outputs outputs;
+    for (int row = 0; row < batch.rows; ++row) {
+      const std::vector<float> logits = logits_of(batch.planes + row * floats);
+      outputs.policy.insert(outputs.policy.end(), logits.begin(), logits.end());
+      outputs.wdl.insert(outputs.wdl.end(), {0.25f, 0.5f, 0.25f});
+    }
+    search.pool().submit(outputs.policy.data(), outputs.wdl.data());
+  }
+  for (int slot = 0; slot < 24; ++slot) {
+    float planes[floats];
+    positions[static_cast<std::size_t>(slot)].encode(planes);
+    const std::vector<float> logits = logits_of(planes);
+    const auto rows = search.search(slot).statistics();
+    double total = 0;
+    for (const ActionStatistics& row : rows) total += std::exp(logits[static_cast<std::size_t>(row.action)]);
+    for (const ActionStatistics& row : rows) {
+      const double wanted = std::exp(logits[static_cast<std::size_t>(row.action)]) / total;
+      CHECK(std::abs(row.prior - wanted) < 1e-3, std::to_string(row.prior) + " " + std::to_string(wanted));
+    }
+  }
+}
+
 void several_leaves_per_tree_add_up() {
   const auto positions = some_positions(8);
   SearchParams params;
@@ -472,6 +511,7 @@ int main() {
   using namespace qizero;
   return run_tests(
       {{"results depend on position and seed only", results_depend_on_position_and_seed_only},
+       {"priors belong to the board itself", priors_belong_to_the_board_itself},
        {"several leaves per tree add up", several_leaves_per_tree_add_up},
        {"no evaluation is wasted", no_evaluation_is_wasted},
        {"cleared caches ask again", cleared_caches_ask_again},

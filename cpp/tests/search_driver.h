@@ -34,6 +34,8 @@ int run_search(Search<G>& search, int max_pending, Evaluate&& evaluate) {
     const auto step = search.next(max_pending);
     if (step == Search<G>::Step::leaf) {
       CHECK(search.pending_leaf().position.outcome() == Outcome::ongoing, "a finished game is never evaluated");
+      for (const int number : waiting)
+        CHECK(search.pending_leaf(number).path.back() != search.pending_leaf().path.back(), "a leaf is asked for once");
       waiting.push_back(search.pending_number());
       continue;
     }

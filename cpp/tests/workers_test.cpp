@@ -1,6 +1,9 @@
 // The team of threads: every item runs once, errors reach the caller, no thread waits forever.
 #include "base/workers.h"
 
+#include <chrono>
+#include <thread>
+
 #include "check.h"
 
 namespace qizero {
@@ -15,6 +18,26 @@ void every_item_is_done_once() {
       workers.for_each(count, [&](int i) { ++done[static_cast<std::size_t>(i)]; });
       for (const int times : done) CHECK(times == 1, std::to_string(times));
     }
+  }
+}
+
+// Also the item that another thread holds when nothing is left for the caller to do.
+void the_caller_returns_after_every_item() {
+  Workers workers(2);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 10; ++round) {
+    std::atomic<bool> other_has_begun{false};
+    std::atomic<int> done{0};
+    workers.for_each(2, [&](int) {
+      if (std::this_thread::get_id() != caller) {
+        other_has_begun = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      } else {
+        while (!other_has_begun) std::this_thread::yield();
+      }
+      ++done;
+    });
+    CHECK(done == 2, std::to_string(done));
   }
 }
 
@@ -51,6 +74,7 @@ void teams_come_and_go() {
 int main() {
   using namespace qizero;
   return run_tests({{"every item is done once", every_item_is_done_once},
+                    {"the caller returns after every item", the_caller_returns_after_every_item},
                     {"errors reach the caller", errors_reach_the_caller},
                     {"teams come and go", teams_come_and_go}});
 }

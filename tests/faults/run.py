@@ -165,7 +165,7 @@ def run_tests(tests: Sequence[str], log: Path) -> str:
     """Runs pytest node ids, or one C++ test program; "passed", "failed", or why there is no result."""
     if tests[0].startswith(PROGRAM):
         return "failed" if run([TREE / "build/release/cpp/tests" / tests[0].removeprefix(PROGRAM)], log) else "passed"
-    code = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", *tests], log)
+    code = run([PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests], log)
     results = {0: "passed", 1: "failed", HUNG: "failed"}
     return results.get(code, f"pytest ended with exit code {code}")
 
