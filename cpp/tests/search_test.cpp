@@ -434,6 +434,17 @@ void first_play_urgency_never_falls_below_a_loss() {
       }
 }
 
+void evaluations_under_way_count_as_losses() {
+  Node child;
+  child.visits = 3;
+  child.value_sum = 1.5;  // for player 0
+  CHECK(child_value(child, 0, 1.0, 0.0) == 0.5 && child_value(child, 1, 1.0, 0.0) == -0.5, "nothing is under way");
+  child.in_flight = 2;
+  CHECK(child_value(child, 0, 1.0, 0.0) == (1.5 - 2) / 5, "two losses among five");
+  CHECK(child_value(child, 1, 1.0, 0.0) == (-1.5 - 2) / 5, "losses of whoever asks");
+  CHECK(child_value(child, 0, 0.5, 0.0) == (1.5 - 1) / 4, "two halves of a loss");
+}
+
 void temperature_follows_the_policy() {
   SearchParams values;
   values.simulations = 200;
@@ -534,6 +545,7 @@ int main() {
        {"given-up evaluations leave a valid tree", given_up_evaluations_leave_a_valid_tree},
        {"seeds decide", seeds_decide},
        {"first-play urgency never falls below a loss", first_play_urgency_never_falls_below_a_loss},
+       {"evaluations under way count as losses", evaluations_under_way_count_as_losses},
        {"temperature follows the policy", temperature_follows_the_policy},
        {"draws by a limit are backed up by their limit value", draws_by_a_limit_are_backed_up_by_their_limit_value},
        {"parameters are checked all at once", parameters_are_checked_all_at_once}});
