@@ -73,6 +73,7 @@ def test_published_scores(solver: Connect4Solver, columns: str, score: int) -> N
     assert solver.score(position(columns)) == score
 
 
+@pytest.mark.slow
 def test_every_phase_against_bitbully(solver: Connect4Solver) -> None:
     foreign = bitbully.BitBully()
     seen: set[str] = set()

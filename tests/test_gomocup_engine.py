@@ -210,6 +210,7 @@ def test_a_match_whose_every_game_fails_ends_with_one_line(
     assert words in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["freestyle", "renju"])
 def test_a_match_of_two_copies_of_ourselves(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = str(Path(qizero.__file__).parent.parent)

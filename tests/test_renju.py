@@ -15,6 +15,7 @@ import qizero
 # ---- Against the package ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_dense_boards_agree_with_the_package(seed: int) -> None:
     boards = 400

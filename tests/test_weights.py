@@ -85,6 +85,7 @@ def test_a_net_file_holds_the_same_network(weights: NetworkWeights, tmp_path: Pa
     assert player.analyze(state).wdl == tuple(map(float, in_memory[1][0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["auto", "default", "onnxruntime", "openvino", "torch"])
 def test_other_backends_compute_the_same(weights: NetworkWeights, backend: str) -> None:
     if backend == "openvino":

@@ -116,6 +116,9 @@ def test_coordinates_can_be_typed(server: RunningServer, tab: Tabs) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".notice")).to_have_text("H8 is taken")
     assert moves(page) == 1
+    page.locator(".typed input").fill("c2")  # away from the middle, whose row has the same number from either end
+    page.keyboard.press("Enter")
+    expect(page.locator('.cell[aria-label^="C2, White"]')).to_have_count(1)
 
 
 def test_the_phone_layout(server: RunningServer, tab: Tabs) -> None:
