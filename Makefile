@@ -17,6 +17,8 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13; do \
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CORES)
+# Tests start Python hundreds of times: compiled modules are kept, also where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 export CCACHE_BASEDIR ?= $(CURDIR)
@@ -119,7 +121,7 @@ python-tests: $(VENV)/.test  ## the Python tests
 	@pytest -n $(CORES) --dist worksteal --skipped-to=build/skipped.txt
 
 quick: $(VENV)/.test  ## on a built tree in a minute: core, players, sessions and files; no browser, training, sanitizers
-	@pytest -o addopts=--strict-markers -q --no-header --quick -n $(CORES) --dist worksteal --skipped-to=build/skipped.txt tests
+	@pytest -o addopts=--strict-markers -q --no-header --quick -n $$(( $(CORES) + 1 )) --dist worksteal --skipped-to=build/skipped.txt tests
 	@cat build/skipped.txt
 	@echo "make quick: not run: the C++ tests, formatting, lint, types, examples in docs and docstrings"
 

@@ -84,6 +84,7 @@ def test_changing_sides_in_the_middle_of_a_game(server: RunningServer) -> None:
     assert client.command("set_seats", seats=("human", "broken"))["code"] == "unknown_opponent"
 
 
+@pytest.mark.slow
 def test_watching_with_pause_and_step(start: Callable[..., RunningServer]) -> None:
     server = start(pace=Pace(0.0, 0.2))
     client = server.client()
@@ -291,6 +292,7 @@ def test_bad_files_are_refused_with_a_reason(server: RunningServer, text: str) -
     assert answer["detail"]
 
 
+@pytest.mark.slow
 def test_busy_says_the_place(start: Callable[..., RunningServer]) -> None:
     server = start(searches=1)
     clients = [server.client() for _ in range(3)]
@@ -302,6 +304,7 @@ def test_busy_says_the_place(start: Callable[..., RunningServer]) -> None:
     clients[2].wait_for(lambda message: is_state(message) and len(message["moves"]) == 2)
 
 
+@pytest.mark.slow
 def test_a_full_queue_is_an_answer_not_a_crash(start: Callable[..., RunningServer]) -> None:
     limits = Limits(messages_per_second=1e6, message_burst=1e6, waiting_searches=1)
     server = start(searches=1, limits=limits)
