@@ -309,6 +309,9 @@ def make_settings(game: str, layers: Sequence[tuple[str, Mapping[str, Any]]], pr
         settings = Settings.model_validate({"game": game, **values})
     except ValidationError as invalid:
         problems += problems_of(invalid, values, sources)
+    if settings is not None and not problems and load_game(settings.variants[0]).name != (name := load_game(game).name):
+        source = sources["run", "variants"]
+        problems.append(f"{source}: run.variants is {shown(settings.variants)}: they are not variants of {name}")
     if settings is None or problems:
         raise SettingsError("; ".join(problems))
     return settings
