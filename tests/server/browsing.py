@@ -146,7 +146,9 @@ def wait_until(page: Page, condition: Callable[[], bool]) -> None:
 
 def serious_findings(page: Page) -> list[tuple[str, list[str]]]:
     """What axe finds serious, once the page stands still: rules, and where they are broken."""
+    page.emulate_media(reduced_motion="reduce")  # a bubble that begins to fade while axe looks has no contrast
     wait_for_animations(page)
     found = Axe().run(page).response["violations"]
+    page.emulate_media(reduced_motion="no-preference")
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     return [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in serious]
