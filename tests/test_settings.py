@@ -69,12 +69,24 @@ def test_simulations_grow_with_the_progress_of_a_run(monkeypatch: pytest.MonkeyP
     assert {search.c_scale for searches in made for search in searches} == {settings.c_scale}
 
 
+def test_the_root_temperature_falls_with_the_progress_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+    monkeypatch.setattr(
+        "qizero.training.selfplay.SelfPlayParams", lambda full, fast, **more: made.append(full.root_policy_temperature)
+    )
+    values = ["selfplay.root_policy_temperature=1.4", "selfplay.final_root_policy_temperature=1"]
+    for assignments in (values, values[:1]):
+        for progress in (0.0, 0.5, 1.0):
+            selfplay_params(load_settings("tictactoe", None, assignments).selfplay, progress)
+    assert made == pytest.approx([1.4, 1.2, 1.0, 1.4, 1.4, 1.4])
+
+
 def test_fields_of_the_core_have_its_type() -> None:
     types = {"int": int, "float": float, "bool": bool, "str": str}
     fields = SECTIONS["selfplay"].model_fields
     names = {core.name: core for core in CORE_SETTINGS.values() if core.group != "search" or core.name in fields}
     for name, field in fields.items():
-        core = names.get(name) or CORE_SETTINGS["search.simulations"]
+        core = names.get(name.removeprefix("final_")) or names.get(name) or CORE_SETTINGS["search.simulations"]
         assert field.annotation is types[core.type], name
 
 
@@ -184,7 +196,10 @@ def saved_settings() -> dict[str, Any]:
 def test_settings_of_earlier_runs_load() -> None:
     saved = saved_settings()
     settings = settings_from_json(saved)
-    assert json.loads(json.dumps(settings.to_json())) == saved
+    loaded = json.loads(json.dumps(settings.to_json()))
+    assert loaded["game"] == saved["game"]
+    for section in saved.keys() - {"game"}:
+        assert {name: loaded[section][name] for name in saved[section]} == saved[section]
     del saved["selfplay"]["prove_nodes"], saved["evaluation"]
     assert settings_from_json(saved) == settings, "what the writer did not know has its default"
 

@@ -7,6 +7,7 @@
 
 #include "alphabeta/gomoku_board.h"
 #include "alphabeta/gomoku_counting.h"
+#include "alphabeta/gomoku_oracle.h"
 #include "alphabeta/gomoku_threats.h"
 #include "alphabeta/search_board.h"
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "alphabeta/othello_endgame.h"
 #include "alphabeta/search_board.h"
 #include "games/othello.h"
 

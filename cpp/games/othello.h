@@ -82,6 +82,24 @@ class Othello {
   std::uint64_t stones_of_opponent() const { return opponent_; }
   std::uint64_t moves_of_mover() const { return legal_; }
   std::uint64_t moves_of_opponent() const { return legal_cells(opponent_, mover_); }
+  // The cells that the side of `own` may take.
+  static std::uint64_t legal_cells(std::uint64_t own, std::uint64_t other) {
+    const std::uint64_t ends = over_directions([&]<class Words>(const Words& step, const Words& inside) -> Words {
+      Words up, down;
+      find_rows<Words>(own, other & inside, step, up, down);
+      return up << step | down >> step;
+    });
+    return ends & ~(own | other);
+  }
+
+  // The stones of `other` that a new stone of `own` turns.
+  static std::uint64_t turned_stones(std::uint64_t stone, std::uint64_t own, std::uint64_t other) {
+    return over_directions([&]<class Words>(const Words& step, const Words& inside) -> Words {
+      Words up, down;
+      find_rows<Words>(stone, other & inside, step, up, down);
+      return ((up << step & own) != 0 ? up : Words{}) | ((down >> step & own) != 0 ? down : Words{});
+    });
+  }
 
   void encode(float* planes) const {
     planes = write_cell_plane(planes, mover_, max_cells);
@@ -189,23 +207,6 @@ class Othello {
       up |= pairs_up & up << 2 * step;
       down |= pairs_down & down >> 2 * step;
     }
-  }
-
-  static std::uint64_t legal_cells(std::uint64_t own, std::uint64_t other) {
-    const std::uint64_t ends = over_directions([&]<class Words>(const Words& step, const Words& inside) -> Words {
-      Words up, down;
-      find_rows<Words>(own, other & inside, step, up, down);
-      return up << step | down >> step;
-    });
-    return ends & ~(own | other);
-  }
-
-  static std::uint64_t turned_stones(std::uint64_t stone, std::uint64_t own, std::uint64_t other) {
-    return over_directions([&]<class Words>(const Words& step, const Words& inside) -> Words {
-      Words up, down;
-      find_rows<Words>(stone, other & inside, step, up, down);
-      return ((up << step & own) != 0 ? up : Words{}) | ((down >> step & own) != 0 ? down : Words{});
-    });
   }
 
   static std::uint64_t connected_to_centre(std::uint64_t occupied) {

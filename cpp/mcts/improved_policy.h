@@ -17,7 +17,7 @@ struct CompletedQ {
   static CompletedQ of(const Tree& tree, std::int32_t index, const SearchParams& params) {
     const Node& node = tree.node(index);
     const auto edges = tree.edges(index);
-    double prior_sum = 0, weighted_q = 0;
+    double prior_sum = 0, weighted_q = 0, lowest = 1, highest = -1;
     int most_visits = 0, visits = 0;
     for (int i = 0; i < node.num_active; ++i) {
       const Edge& edge = edges[static_cast<std::size_t>(i)];
@@ -26,13 +26,23 @@ struct CompletedQ {
       if (child_visits == 0) continue;
       const double prior = std::max(unpack_prior(edge.prior), 1e-9f);
       prior_sum += prior;
-      weighted_q += prior * child_value(child, node.to_move, params.virtual_loss, 0.0);
+      const double q = child_value(child, node.to_move, params.virtual_loss, 0.0);
+      weighted_q += prior * q;
+      if (!is_known_loss(child, node.to_move)) {  // these get no mass, so nothing has to be told apart from them
+        lowest = std::min(lowest, q);
+        highest = std::max(highest, q);
+      }
       visits += child_visits;
       most_visits = std::max(most_visits, child_visits);
     }
     const double own = sign_of(node.to_move) * node.evaluated_for_player0();
     const double mixed = visits == 0 ? own : (own + visits * weighted_q / prior_sum) / (1 + visits);
-    return {mixed, (params.c_visit + most_visits) * params.c_scale};
+    if (node.num_active < node.num_edges) {
+      lowest = std::min(lowest, mixed);
+      highest = std::max(highest, mixed);
+    }
+    const double stretch = 2.0 / std::max(highest - lowest, params.q_span);
+    return {mixed, (params.c_visit + most_visits) * params.c_scale * stretch};
   }
 };
 

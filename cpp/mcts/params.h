@@ -58,9 +58,17 @@ constexpr std::array<std::string_view, 3> choice_names(Selection) { return {"puc
           "sigma(q) = (c_visit + most visits of an action) * c_scale * q, for q in [-1, 1]. Paper, mctx: 50.")     \
   SETTING(double, c_scale, 0.1, 0, 1000,                                                                           \
           "Scale of sigma(q), see c_visit. Paper: 1 on q scaled to [0, 1]; mctx: 0.1.")                            \
+  SETTING(double, q_span, 2, 0.001, 2,                                                                             \
+          "The completed q of a node are stretched so that they span 2, but not more than spans of this would be: " \
+          "then c_scale means the same in every game. 2: as they are; mctx stretches any span.")                   \
   /* Exact knowledge */                                                                                            \
   SETTING(bool, solver, true, false, true,                                                                         \
           "Proven wins, draws and losses travel up the tree; a proven root ends the search.")                      \
+  SETTING(double, oracle_effort, 0, 0, 1000,                                                                       \
+          "Where the game has an oracle, it is asked about every leaf with this much of its own budget; 0: never. " \
+          "Needs solver.")                                                                                         \
+  SETTING(double, oracle_root_effort, 0, 0, 1000,                                                                  \
+          "The same about the root, whose budget is larger; with a time limit at most a part of it.")              \
   /* Budget */                                                                                                     \
   SETTING(int, simulations, 200, 0, 1'000'000'000,                                                                 \
           "Simulations per search, those in a reused tree not counted; 0: no limit.")                              \

@@ -104,8 +104,10 @@ class Pool {
         workers_(config.threads),
         slots_(static_cast<std::size_t>(config.slots)),
         groups_(static_cast<std::size_t>(config.batches_in_flight)) {
-    for (int i = 0; i < config.slots; ++i)
+    for (int i = 0; i < config.slots; ++i) {
       slot(i).search.reseed(hash_combine(mix64(config.seed), static_cast<std::uint64_t>(i)));
+      slot(i).search.set_oracles(&oracles_);
+    }
     for (int h = 0; h < config.batches_in_flight; ++h) {
       group(h).first = config.slots * h / config.batches_in_flight;
       group(h).last = config.slots * (h + 1) / config.batches_in_flight;
@@ -479,6 +481,7 @@ class Pool {
   std::size_t row_floats_;
   EvaluationCache cache_;
   Workers workers_;
+  Oracles<G> oracles_;
   std::vector<Slot> slots_;
   std::vector<SlotGroup> groups_;
   PoolCounters counters_;

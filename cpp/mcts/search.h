@@ -12,6 +12,7 @@
 
 #include "games/game.h"
 #include "mcts/gumbel.h"
+#include "mcts/oracle.h"
 #include "mcts/params.h"
 #include "mcts/proof.h"
 #include "mcts/selection.h"
@@ -76,6 +77,8 @@ class Search {
   // A game drawn by a limit is backed up as this share of the game's limit_value. Self-play learns such draws by the
   // same share; a tree that saw them as plain draws would contradict what it taught. 0: plain draws, as in play.
   void set_limit_value_share(double share) { limit_value_share_ = share; }
+  // Who knows exact results; must live as long as the search. Without it, nobody is asked.
+  void set_oracles(Oracles<G>* oracles) { oracles_ = oracles; }
   Rng& rng() { return rng_; }
 
   // Forgets everything; the position becomes the root.
@@ -94,6 +97,8 @@ class Search {
     if (keep_subtree) {
       for (const Edge& edge : std::as_const(tree_).edges(root)) {
         if (edge.action != action || edge.child == no_node) continue;
+        // What an oracle proved has no tree below it.
+        if (const Node& child = tree_.node(edge.child); child.known() && !child.expanded()) break;
         root_position_ = position;
         tree_.compact(edge.child);
         root_ready_ = false;
@@ -121,6 +126,7 @@ class Search {
     root_ready_ = false;
     start_time_ = std::chrono::steady_clock::now();
     find_win_at_once(root, *root_position_);
+    ask_about_root();
     if (tree_.node(root).expanded()) prepare_root();
   }
 
@@ -305,6 +311,7 @@ class Search {
         return false;
       }
       find_win_at_once(index, leaf.position);
+      ask_about_leaf(index, leaf.position);
       const Node& node = tree_.node(index);
       if (node.known()) {
         back_up(leaf.path, 0, 0);  // it takes the node's result
@@ -349,9 +356,37 @@ class Search {
     if (!params_->values.solver || node.known() || node.expanded() || node.in_flight > 0) return;
     const int action = winning_action(position);
     if (action < 0) return;
-    const ScoredAction win{static_cast<Action>(action), pack_prior(1.0f)};
-    tree_.expand(index, {&win, 1});
-    tree_.activate(index, 0, position.to_move(), win_of(position.to_move()));
+    settle(index, position, {win_of(position.to_move()), 1, static_cast<Action>(action)});
+  }
+
+  // The same for what the game's oracle can prove.
+  void ask_about_leaf(std::int32_t index, const G& position) {
+    const Node& node = tree_.node(index);
+    const SearchParams& values = params_->values;
+    if (values.oracle_effort <= 0 || oracles_ == nullptr || !values.solver) return;
+    if (index == root || node.known() || node.expanded() || node.in_flight > 0) return;
+    if (const auto verdict = oracles_->about_leaf(position, values.oracle_effort)) settle(index, position, *verdict);
+  }
+  void ask_about_root() {
+    const SearchParams& values = params_->values;
+    if (values.oracle_root_effort <= 0 || oracles_ == nullptr || !values.solver || tree_.node(root).known()) return;
+    // An oracle's own budget for the root takes less than 50 ms.
+    const double effort = values.milliseconds > 0 ? std::min(values.oracle_root_effort, values.milliseconds / 200)
+                                                  : values.oracle_root_effort;
+    const auto verdict = oracles_->about_root(*root_position_, effort);
+    if (!verdict) return;
+    reset(G(*root_position_));
+    settle(root, *root_position_, *verdict);
+  }
+
+  // The node becomes known by its one action that matters.
+  void settle(std::int32_t index, const G& position, const Verdict& verdict) {
+    const ScoredAction only{verdict.action, pack_prior(1.0f)};
+    tree_.expand(index, {&only, 1});
+    G next = position;
+    next.apply(verdict.action);
+    const std::int32_t child = tree_.activate(index, 0, next.to_move(), verdict.outcome);
+    tree_.node(child).set_result(verdict.outcome, verdict.distance - 1);
     learn_from_children(tree_, index);
   }
 
@@ -584,6 +619,7 @@ class Search {
   std::optional<G> root_position_;
   Rng rng_;
   double limit_value_share_ = 0.0;
+  Oracles<G>* oracles_ = nullptr;
   const PreparedParams* params_ = nullptr;
   GumbelRoot gumbel_;
   std::vector<PackedPrior> raw_priors_;  // of the root by action, before noise

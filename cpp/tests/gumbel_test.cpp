@@ -234,6 +234,36 @@ void known_losses_have_no_mass() {
   CHECK(losses > 50, "too few known losses to show anything: " + std::to_string(losses));
 }
 
+void stretched_values_count_the_same_on_any_scale() {
+  const auto scale_of = [](double best, double worst, bool all_visited, double span) {
+    Tree tree;
+    tree.add_node(1, Outcome::ongoing);  // player 1, so that a sign from the wrong side shows
+    std::vector<ScoredAction> actions;
+    for (int i = 0; i < 4; ++i) actions.push_back({static_cast<Action>(i), pack_prior(0.25f)});
+    tree.expand(0, actions);
+    tree.node(0).set_evaluation(-(best + worst) / 2);
+    const double values[] = {best, worst, (best + worst) / 2};
+    for (int i = 0; i < 3; ++i) {
+      Node& child = tree.node(tree.activate(0, i, 0, Outcome::ongoing));
+      child.visits = 10;
+      child.value_sum = -10 * values[i];
+    }
+    if (all_visited) tree.activate(0, 3, 0, win_of(0));  // a known loss
+    SearchParams params;
+    params.c_visit = 50;
+    params.c_scale = 0.1;
+    params.q_span = span;
+    return CompletedQ::of(tree, 0, params).scale;
+  };
+  const auto near = [](double a, double b) { return std::abs(a - b) < 1e-3 * b; };
+  CHECK(near(scale_of(0.4, -0.2, false, 2), 6.0), "the whole range of 2 leaves values as they are");
+  for (const bool all_visited : {false, true}) {
+    CHECK(near(scale_of(0.4, -0.2, all_visited, 0.01) * 0.6, 12.0), "the span counts as 2");
+    CHECK(near(scale_of(0.04, -0.02, all_visited, 0.01) * 0.06, 12.0), "so does a span of a tenth");
+    CHECK(near(scale_of(0.04, -0.02, all_visited, 0.3) * 0.06, 12.0 / 5), "spans below the least are stretched less");
+  }
+}
+
 }  // namespace
 }  // namespace qizero
 
@@ -241,6 +271,7 @@ int main() {
   using namespace qizero;
   return run_tests({{"sequential halving spends exactly its budget", sequential_halving_spends_exactly_its_budget},
                     {"the improved policy improves", the_improved_policy_improves},
+                    {"stretched values count the same on any scale", stretched_values_count_the_same_on_any_scale},
                     {"the chosen action is good", the_chosen_action_is_good},
                     {"several leaves at once spend the same budget", several_leaves_at_once_spend_the_same_budget},
                     {"drawn actions were searched", drawn_actions_were_searched},

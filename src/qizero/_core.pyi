@@ -272,7 +272,10 @@ class SearchParams:
         gumbel_scale: float = 1.0,
         c_visit: float = 50.0,
         c_scale: float = 0.1,
+        q_span: float = 2.0,
         solver: bool = True,
+        oracle_effort: float = 0.0,
+        oracle_root_effort: float = 0.0,
         simulations: int = 200,
         milliseconds: float = 0.0,
         early_stop: bool = False,
@@ -366,9 +369,27 @@ class SearchParams:
         """
 
     @property
+    def q_span(self) -> float:
+        """
+        The completed q of a node are stretched so that they span 2, but not more than spans of this would be: then c_scale means the same in every game. 2: as they are; mctx stretches any span.
+        """
+
+    @property
     def solver(self) -> bool:
         """
         Proven wins, draws and losses travel up the tree; a proven root ends the search.
+        """
+
+    @property
+    def oracle_effort(self) -> float:
+        """
+        Where the game has an oracle, it is asked about every leaf with this much of its own budget; 0: never. Needs solver.
+        """
+
+    @property
+    def oracle_root_effort(self) -> float:
+        """
+        The same about the root, whose budget is larger; with a time limit at most a part of it.
         """
 
     @property

@@ -46,15 +46,25 @@ def selfplay_params(config: SelfPlaySettings, progress: float) -> SelfPlayParams
         return {name: value for name, value in config if name in names}
 
     simulations = round(config.simulations + (config.final_simulations - config.simulations) * progress)
-    selection = "improved_policy" if config.gumbel else "puct"
-    full = SearchParams(**of_group("search") | {"simulations": simulations, "selection": selection})
+    temperature = config.root_policy_temperature
+    if config.final_root_policy_temperature > 0:
+        temperature += (config.final_root_policy_temperature - temperature) * progress
+    changed = {
+        "simulations": simulations,
+        "selection": "improved_policy" if config.gumbel else "puct",
+        "root_policy_temperature": temperature,
+    }
+    full = SearchParams(**of_group("search") | changed)
     fast = SearchParams(
         simulations=min(config.fast_simulations, simulations),
         improved_policy=True,
         c_init=config.c_init,
         c_visit=config.c_visit,
         c_scale=config.c_scale,
+        q_span=config.q_span,
         fpu_reduction=config.fpu_reduction,
+        oracle_effort=config.oracle_effort,
+        oracle_root_effort=config.oracle_root_effort,
     )
     return SelfPlayParams(full, fast, **of_group("selfplay"))
 

@@ -156,10 +156,14 @@ class SelfPlaySettings(Section):
     c_init: float = core("search.c_init")
     c_visit: float = core("search.c_visit")
     c_scale: float = core("search.c_scale", 0.05)
+    q_span: float = core("search.q_span")
     fpu_reduction: float = core("search.fpu_reduction")
     noise_epsilon: float = core("search.noise_epsilon", 0.25)
     noise_alpha: float = core("search.noise_alpha")
     root_policy_temperature: float = core("search.root_policy_temperature", 1.1)
+    final_root_policy_temperature: float = number(
+        0.0, 0, 10, "root_policy_temperature at the end of the run; linear in between; 0: the same all the time."
+    )
     random_opening_share: float = core("selfplay.random_opening_share", 0.25)
     random_plies: int = core("selfplay.random_plies", 6)
     temperature: float = core("selfplay.temperature")
@@ -169,6 +173,8 @@ class SelfPlaySettings(Section):
     adjudicate: bool = core("selfplay.adjudicate")
     resign_value: float = core("selfplay.resign_value")
     play_on_share: float = core("selfplay.play_on_share")
+    oracle_effort: float = core("search.oracle_effort")
+    oracle_root_effort: float = core("search.oracle_root_effort")
     prove_nodes: int = core("selfplay.prove_nodes")
     prove_from_ply: int = core("selfplay.prove_from_ply")
     limit_value_share: float = core("selfplay.limit_value_share")
