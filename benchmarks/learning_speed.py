@@ -39,10 +39,10 @@ def random_batch(game: str, rows: int) -> Batch:
         planes=rng.random((rows, *chosen.observation_shape), np.float32),
         policy=policy / policy.sum(1, keepdims=True),
         legal=np.ones((rows, chosen.num_actions), np.bool_),
-        policy_weight=np.ones(rows, np.float32),
         outcome=results,
         root=results,
         plies_left=rng.integers(1, 40, rows).astype(np.float32),
+        final_board=rng.integers(-1, 2, (rows, *chosen.board_shape)).astype(np.float32),
     )
 
 

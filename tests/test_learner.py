@@ -33,10 +33,10 @@ def random_batch(game: Game, rows: int, seed: int) -> Batch:
         planes=(rng.random((rows, *game.observation_shape)) < 0.3).astype(np.float32),
         policy=policy / policy.sum(1, keepdims=True),
         legal=legal,
-        policy_weight=(rng.random(rows) < 0.5).astype(np.float32),
         outcome=rng.dirichlet(np.ones(3), rows).astype(np.float32),
         root=rng.dirichlet(np.ones(3), rows).astype(np.float32),
         plies_left=rng.integers(1, 40, rows).astype(np.float32),
+        final_board=rng.integers(-1, 2, (rows, *game.board_shape)).astype(np.float32),
     )
 
 
@@ -65,18 +65,18 @@ def test_any_number_of_threads_learns_the_same_bits() -> None:
 
 def test_a_step_follows_the_gradient_of_all_rows() -> None:
     """Against the loss of the whole batch, written down plainly."""
-    batch, one = random_batch(GAME, 150, 1), learner(2)
+    batch, one = random_batch(GAME, 150, 1), learner(2, final_board_weight=0.5)
     plain = learner(1).network
     output = plain(torch.from_numpy(batch.planes))
     logits = output.policy.masked_fill(~torch.from_numpy(batch.legal), -torch.inf)
     terms = torch.from_numpy(batch.policy) * logits.log_softmax(1).masked_fill(~torch.from_numpy(batch.legal), 0)
-    weight = torch.from_numpy(batch.policy_weight)
     config = one.config
     target = (1 - config.root_value_share) * batch.outcome + config.root_value_share * batch.root
     value = -(torch.from_numpy(target) * output.wdl.log_softmax(1)).sum(1).mean()
     moves = torch.nn.functional.huber_loss(output.moves_left, torch.from_numpy(batch.plies_left) / 20)
-    policy = -(terms.sum(1) * weight).sum() / weight.sum()
-    (policy + config.value_weight * value + config.moves_left_weight * moves).backward()
+    board = (output.final_board - torch.from_numpy(batch.final_board)).square().mean()
+    policy = -terms.sum(1).mean()
+    (policy + config.value_weight * value + config.moves_left_weight * moves + 0.5 * board).backward()
     norm = torch.cat([gradient.flatten() for gradient in gradients_of(plain)]).norm()
     scale = min(1.0, config.gradient_clip / float(norm))
     losses = one.step([batch], 0.0)
@@ -88,8 +88,6 @@ def test_a_step_follows_the_gradient_of_all_rows() -> None:
 def test_rows_of_several_variants_make_one_step() -> None:
     """The gradient of two batches together is that of each, in proportion to their rows."""
     small, large = random_batch(GOMOKU[0], 40, 1), random_batch(GOMOKU[1], 80, 2)
-    small = dataclasses.replace(small, policy_weight=np.zeros(40, np.float32))
-    large = dataclasses.replace(large, policy_weight=np.zeros(80, np.float32))
     gradients = []
     for batches in ([small], [large], [small, large]):
         one = learner(1, GOMOKU[1])
@@ -165,9 +163,10 @@ def test_pieces_cover_every_row_once(rows: int) -> None:
 
 
 def test_the_loss_is_the_weighted_sum_of_its_parts() -> None:
-    one = learner(1, value_weight=0.5, moves_left_weight=0.25)
+    one = learner(1, value_weight=0.5, moves_left_weight=0.25, final_board_weight=0.125)
     parts = one.step([random_batch(GAME, 24, 1)], 0.0)
-    assert parts["total"] == pytest.approx(parts["policy"] + 0.5 * parts["value"] + 0.25 * parts["moves_left"])
+    weighted = 0.5 * parts["value"] + 0.25 * parts["moves_left"] + 0.125 * parts["final_board"]
+    assert parts["total"] == pytest.approx(parts["policy"] + weighted)
 
 
 def test_the_value_target_mixes_outcome_and_search() -> None:

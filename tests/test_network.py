@@ -76,6 +76,7 @@ def test_policy_kind_and_shapes(board: tuple[int, int], actions: int, kind: Poli
         assert output.wdl.shape == (batch, 3)
         assert output.moves_left.shape == (batch,)
         assert (output.moves_left >= 0).all()
+        assert output.final_board.shape == (batch, *board)
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def test_rows_are_the_positions_of_their_games(spec: str) -> None:
     row = 0
     for played in games:
         state = game.new_initial_state()
-        last = len(played["actions"])
+        last, movers = len(played["actions"]), []
         recorded = last - played["opening_plies"] + (played["end"] == "proven")
         for ply in range(last + 1):
             if played["opening_plies"] <= ply < played["opening_plies"] + recorded:
@@ -54,9 +55,12 @@ def test_rows_are_the_positions_of_their_games(spec: str) -> None:
                 assert batch.root[row].sum() == pytest.approx(1, abs=1e-5)
                 to_proof = batch.plies_left[row] - (last - ply)  # a proven end is some plies away
                 assert to_proof >= 1 if played["end"] == "proven" else to_proof == 0
+                movers.append(sign)
                 row += 1
             if ply < last:
                 state.apply_action(played["actions"][ply])
+        for i, sign in enumerate(movers):
+            np.testing.assert_array_equal(batch.final_board[row - len(movers) + i], sign * np.sign(state.board()))
         if played["end"] == "played out":
             assert state.is_terminal()
             assert state.returns()[0] == played["value"]
@@ -82,6 +86,10 @@ def test_symmetries_move_planes_and_policy_together(spec: str) -> None:
                 moved = state.transform_action(action, symmetry)
                 assert turned.policy[i, moved] == plain.policy[i, action]
             assert sorted(turned.planes[i].reshape(-1)) == sorted(plain.planes[i].reshape(-1))
+            cells = plain.final_board[i]
+            cells = cells[:, ::-1] if symmetry & 1 else cells
+            cells = cells[::-1] if symmetry & 2 else cells
+            np.testing.assert_array_equal(turned.final_board[i], cells.T if symmetry & 4 else cells)
     assert len(seen) == game.num_symmetries
 
 
@@ -124,6 +132,44 @@ def test_draws_by_a_limit_that_have_a_value_are_played_out() -> None:
     assert soft > 0
 
 
+def test_surprise_is_the_distance_between_search_and_network() -> None:
+    game = load_game("connect4")
+    rows, games = play(game, 5, play_on_share=1.0)
+    evaluator, state = HashEvaluator(game), game.new_initial_state()
+    for row, action in enumerate(games[0]["actions"]):
+        logits = evaluator.evaluate(state.observation_tensor()[None])[0][0][state.legal_actions()]
+        prior = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        target = rows["policy"][row][state.legal_actions()] / 65535
+        distance = np.sum(target * np.log(np.maximum(target, 1e-12) / prior))
+        turned = evaluator.evaluate(state.transformed(1).observation_tensor()[None])[0][0]
+        mirrored = turned[[state.transform_action(legal, 1) for legal in state.legal_actions()]]
+        mirrored_prior = np.exp(mirrored - mirrored.max()) / np.exp(mirrored - mirrored.max()).sum()
+        other = np.sum(target * np.log(np.maximum(target, 1e-12) / mirrored_prior))
+        # The position was evaluated in one of its two symmetries. A proven root has its one action for certain.
+        found = rows["surprise"][row][0]
+        assert min(abs(found - distance), abs(found - other), found) < 5e-3
+        state.apply_action(action)
+    assert np.count_nonzero(rows["surprise"] > 0.05) > len(rows) / 2
+
+
+def test_surprising_rows_are_drawn_more_often() -> None:
+    game = load_game("connect4")
+    rows, _ = play(game, 20)
+    rows = rows.copy()
+    rows["surprise"] = 0
+    rows["surprise"][:10] = 1
+    rows["plies_left"] = 1
+    rows["plies_left"][:10] = 2
+    window = Window(game)
+    for cycle, part in enumerate(np.array_split(rows, 3)):
+        window.add(cycle, part, len(rows))
+    for share in (0.0, 0.5, 1.0):
+        drawn = window.sample(20_000, np.random.default_rng(1), share).plies_left == 2
+        assert drawn.mean() == pytest.approx(share + (1 - share) * 10 / len(rows), abs=0.02)
+    window.add(3, rows[20:60], 40)  # only rows that surprised nobody are left
+    assert len(window.sample(64, np.random.default_rng(1), 0.5).plies_left) == 64
+
+
 def test_chunks_come_back_as_they_were_written(tmp_path: Path) -> None:
     game = load_game("connect4")
     rows, _ = play(game, 3)
@@ -132,7 +178,7 @@ def test_chunks_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.rows"]
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "header", "other game"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "other rows", "empty", "header", "other game"])
 def test_damaged_chunks_are_refused_with_their_name(tmp_path: Path, damage: str) -> None:
     game = load_game("connect4")
     rows, _ = play(game, 2)
@@ -144,6 +190,7 @@ def test_damaged_chunks_are_refused_with_their_name(tmp_path: Path, damage: str)
         {
             "truncated": data[:-5],
             "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "other rows": data.partition(b"\n")[0] + b"\n" + zlib.compress(rows[::-1].tobytes()),
             "empty": b"",
             "header": b"{}" + data,
             "other game": data.replace(b'"connect4"', b'"othello"', 1),

@@ -239,6 +239,16 @@ class Search {
       write_visit_policy(policy);
   }
 
+  // How far `policy` is from the root's priors: KL(policy || priors), in nats.
+  double surprise(std::span<const float> policy) const {
+    double sum = 0;
+    for (const Edge& edge : tree_.edges(root)) {
+      const double p = policy[static_cast<std::size_t>(edge.action)];
+      if (p > 0) sum += p * std::log(p / std::max(raw_prior(edge), 1e-9f));
+    }
+    return std::max(sum, 0.0);
+  }
+
   // The action that the search recommends. Quickest win, longest loss; otherwise most visits (PUCT) or the halving's
   // winner (Gumbel).
   Action best_action() const { return best_action_at(root); }

@@ -17,12 +17,13 @@ namespace qizero {
 static_assert(std::endian::native == std::endian::little,
               "rows are written in the machine's byte order, which is little-endian");
 
-inline constexpr int record_version = 2;  // 2: rows have their legal actions
+// 2: rows have their legal actions. 3: they have the surprise and the final board; all come from full searches.
+inline constexpr int record_version = 3;
 
 // A field of a row, in numpy's words.
 struct RecordField {
   std::string name;
-  std::string type;  // "u1", "<u2", "<f4"
+  std::string type;  // "u1", "i1", "<u2", "<f4"
   int count;
   std::size_t offset, bytes;
 };
@@ -43,8 +44,8 @@ class RecordLayout {
     layout.root_ = layout.add("root", "<f4", 3, 4);        // the same, as the search saw it
     layout.plies_left_ = layout.add("plies_left", "<u2", 1, 2);
     layout.ply_ = layout.add("ply", "<u2", 1, 2);
-    layout.weight_ =
-        layout.add("policy_weight", "u1", 1, 1);  // 1: the policy comes from a full search; 0: learn values only
+    layout.surprise_ = layout.add("surprise", "<f4", 1, 4);  // KL(target policy || the network's policy), in nats
+    layout.final_board_ = layout.add("final_board", "i1", cells, 1);  // when the game ended: 1 the mover's, -1, 0 empty
     return layout;
   }
 
@@ -57,7 +58,9 @@ class RecordLayout {
     std::span<const Action> legal;
     float outcome[3], root[3];
     int plies_left, ply;
-    bool policy_counts;
+    float surprise;
+    std::span<const std::int8_t> final_board;  // as in Setup, for player 0
+    int mover;
   };
 
   void write(std::uint8_t* row, const Values& values, int cells) const {
@@ -76,7 +79,12 @@ class RecordLayout {
     }
     put(row, plies_left_, 0, static_cast<std::uint16_t>(values.plies_left));
     put(row, ply_, 0, static_cast<std::uint16_t>(values.ply));
-    put(row, weight_, 0, static_cast<std::uint8_t>(values.policy_counts));
+    put(row, surprise_, 0, values.surprise);
+    for (int i = 0; i < cells; ++i) {
+      const int owner = values.final_board[static_cast<std::size_t>(i)];
+      const int sign = (owner > 0) - (owner < 0);
+      put(row, final_board_, i, static_cast<std::int8_t>(values.mover == 0 ? sign : -sign));
+    }
   }
 
  private:
@@ -96,7 +104,7 @@ class RecordLayout {
   std::size_t bytes_ = 0;
   int cell_bits_ = 0;
   std::size_t planes_ = 0, scalars_ = 0, policy_ = 0, legal_ = 0, outcome_ = 0, root_ = 0, plies_left_ = 0, ply_ = 0,
-              weight_ = 0;
+              surprise_ = 0, final_board_ = 0;
 };
 
 }  // namespace qizero

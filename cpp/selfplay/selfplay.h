@@ -116,7 +116,7 @@ class SelfPlay final : public Pool<G>::Driver {
       writer.put(static_cast<std::uint32_t>(g.searched.size()));
       for (const Searched& s : g.searched) {
         writer.put(s.ply);
-        writer.put(static_cast<std::uint8_t>(s.full));
+        writer.put(s.surprise);
         writer.put(s.root);
         writer.put_vector(s.policy);
       }
@@ -206,7 +206,7 @@ class SelfPlay final : public Pool<G>::Driver {
     std::vector<float> policy;
     float root[3];
     int ply;
-    bool full;
+    float surprise;
   };
   struct ProvenAt {
     int ply;
@@ -226,7 +226,7 @@ class SelfPlay final : public Pool<G>::Driver {
     std::vector<FinishedGame> finished_games;
   };
 
-  static constexpr std::uint32_t state_version = 2;
+  static constexpr std::uint32_t state_version = 3;
 
   // Replays the actions, so that bytes that are not a game of ours end in an error.
   void read_game(ByteReader& reader, std::vector<SelfPlayGame>& games, std::vector<G>& positions) const {
@@ -253,7 +253,7 @@ class SelfPlay final : public Pool<G>::Driver {
     for (std::uint32_t row = 0; row < rows; ++row) {
       const auto at = reader.get<int>();
       play_to(static_cast<std::size_t>(at));
-      Searched s{position, {}, {}, at, reader.get<std::uint8_t>() != 0};
+      Searched s{position, {}, {}, at, reader.get<float>()};
       for (float& probability : s.root) probability = reader.get<float>();
       s.policy = reader.get_vector<float>();
       if (static_cast<int>(s.policy.size()) != initial_.num_actions())
@@ -330,7 +330,7 @@ class SelfPlay final : public Pool<G>::Driver {
                    std::vector<float>(static_cast<std::size_t>(initial_.num_actions())),
                    {value > 0 ? 1.0f : 0.0f, value == 0 ? 1.0f : 0.0f, value < 0 ? 1.0f : 0.0f},
                    ply,
-                   true};
+                   0.0f};
       for (const Action action : proof->best)
         row.policy[static_cast<std::size_t>(action)] = 1.0f / static_cast<float>(proof->best.size());
       g.searched.push_back(std::move(row));
@@ -356,8 +356,9 @@ class SelfPlay final : public Pool<G>::Driver {
                  std::vector<float>(static_cast<std::size_t>(initial_.num_actions())),
                  {},
                  static_cast<int>(g.actions.size()),
-                 g.full};
+                 0.0f};
     search.write_policy(row.policy.data());
+    row.surprise = static_cast<float>(search.surprise(row.policy));
     const auto wdl = search.root_wdl();
     for (std::size_t i = 0; i < 3; ++i) row.root[i] = static_cast<float>(wdl[i]);
     g.searched.push_back(std::move(row));
@@ -371,6 +372,7 @@ class SelfPlay final : public Pool<G>::Driver {
         soft = static_cast<float>(params_.limit_value_share) * search.root_position().limit_value();
     const ProvenAt played{static_cast<int>(g.actions.size()), outcome, static_cast<int>(g.actions.size())};
     std::vector<float> planes(static_cast<std::size_t>(num_planes<G> * initial_.board_shape().cells()));
+    const Setup last = search.root_position().setup();
     auto proof = g.proofs.begin();
     for (const Searched& s : g.searched) {
       // What was proven first, from this position on; what was played is no more than one way it can go.
@@ -385,7 +387,9 @@ class SelfPlay final : public Pool<G>::Driver {
                                   .root = {s.root[0], s.root[1], s.root[2]},
                                   .plies_left = known.last_ply - s.ply,
                                   .ply = s.ply,
-                                  .policy_counts = s.full};
+                                  .surprise = s.surprise,
+                                  .final_board = last.board,
+                                  .mover = s.position.to_move()};
       const int result = value_for(known.outcome, s.position.to_move());
       const float own = s.position.to_move() == 0 ? soft : -soft;
       values.outcome[0] = result > 0 ? 1.0f : result == 0 ? std::max(own, 0.0f) : 0.0f;

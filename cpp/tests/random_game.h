@@ -70,7 +70,11 @@ class RandomGame {
   RandomGame transformed(int) const { return *this; }
   Action transform_action(Action action, int) const { return action; }
 
-  Setup setup() const { return {}; }
+  Setup setup() const {
+    Setup setup;
+    setup.board.assign(max_cells, 0);
+    return setup;
+  }
   static RandomGame from_setup(const OptionValues& options, const Setup&) { return initial(options); }
   std::string action_to_string(Action action) const { return std::to_string(action); }
   int string_to_action(std::string_view) const { return -1; }

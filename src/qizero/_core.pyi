@@ -688,7 +688,7 @@ def new_selfplay(game: Game, config: PoolConfig, params: SelfPlayParams) -> Self
 def record_fields(game: Game) -> list[tuple[str, str, tuple[int]]]:
     """The numpy dtype of a training row."""
 
-RECORD_VERSION: int = 2
+RECORD_VERSION: int = 3
 
 class NativeNetwork:
     """The network of qizero.nets.network, evaluated by the C++ core."""

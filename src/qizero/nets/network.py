@@ -1,6 +1,7 @@
-"""The network: a residual tower with a policy head that fits the game, a win-draw-loss head and a moves-left head.
+"""The network: a residual tower with a policy head that fits the game, a win-draw-loss head, and two for training.
 
-    planes [B, C, H, W] -> stem -> blocks -> policy logits [B, A], wdl logits [B, 3], moves left [B]
+    planes [B, C, H, W] -> stem -> blocks -> policy logits [B, A], wdl logits [B, 3]
+                                             and, in training only: moves left [B], final board [B, H, W]
 
 Everything but the `dense` policy is independent of the board's size, so that one Gomoku network plays every size.
 This module needs torch (the `train` extra); playing a network does not, see `evaluator.py`.
@@ -58,6 +59,7 @@ class NetworkOutput(NamedTuple):
     policy: Tensor  # logits [B, A]; illegal actions are not masked
     wdl: Tensor  # logits [B, 3]: win, draw, loss of the mover
     moves_left: Tensor  # [B], plies to the end of the game in units of MOVES_LEFT_UNIT, not negative
+    final_board: Tensor  # [B, H, W], between 1 (the mover's piece will stand there in the end) and -1
 
 
 class ScaledConv(nn.Module):
@@ -198,6 +200,7 @@ class Network(nn.Module):
         self.value_hidden = nn.Linear(2 * head, config.value_hidden)
         self.wdl = nn.Linear(config.value_hidden, 3)
         self.moves_left = nn.Linear(config.value_hidden, 1)
+        self.final_board = nn.Conv2d(channels, 1, 1)
 
     @classmethod
     def for_game(cls, config: NetworkConfig, game: Game) -> Network:
@@ -217,7 +220,8 @@ class Network(nn.Module):
             x = block(x)
         policy = self.policy(F.relu_(self.policy_features(x)))
         value = F.relu(self.value_hidden(pool_board(F.relu_(self.value_features(x)))))
-        return NetworkOutput(policy, self.wdl(value), F.softplus(self.moves_left(value)).squeeze(1))
+        moves_left = F.softplus(self.moves_left(value)).squeeze(1)
+        return NetworkOutput(policy, self.wdl(value), moves_left, torch.tanh(self.final_board(x)).squeeze(1))
 
 
 def evaluation_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -251,7 +255,7 @@ def weights_of(network: Network, game: Game) -> NetworkWeights:
 
 
 def weights_of_state(state: Mapping[str, Tensor], config: NetworkConfig, game: Game) -> NetworkWeights:
-    """A copy of what evaluation needs of a network's state: convolutions are plain, moves left is omitted."""
+    """A copy of what evaluation needs of a network's state: convolutions are plain, heads of training are omitted."""
     return NetworkWeights(
         NetworkMetadata.of(game, config),
         {
@@ -263,7 +267,7 @@ def weights_of_state(state: Mapping[str, Tensor], config: NetworkConfig, game: G
 
 
 def load_weights(weights: NetworkWeights, game: Game) -> Network:
-    """The network with these weights, for evaluation only: convolutions are plain, moves left is untrained."""
+    """The network with these weights, for evaluation only: convolutions are plain, heads of training are untrained."""
     network = for_evaluation(Network.for_game(weights.metadata.network, game))
     wanted = {name: tensor for name, tensor in network.state_dict().items() if not is_training_only(name)}
     for name, tensor in wanted.items():
@@ -279,7 +283,7 @@ def load_weights(weights: NetworkWeights, game: Game) -> Network:
 
 
 def is_training_only(name: str) -> bool:
-    return name.startswith("moves_left.")
+    return name.startswith(("moves_left.", "final_board."))
 
 
 class ExportError(RuntimeError):
@@ -287,7 +291,7 @@ class ExportError(RuntimeError):
 
 
 class _ExportedOutputs(nn.Module):
-    """What a file holds of a network: no moves left, and probabilities instead of logits."""
+    """What a file holds of a network: no heads that only training uses, and probabilities instead of logits."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()

@@ -32,6 +32,7 @@ class Losses:
     policy: float  # cross-entropy minus the target's own entropy: 0 is perfect
     value: float  # cross-entropy of win, draw, loss
     moves_left: float
+    final_board: float  # mean square per cell
     policy_entropy: float  # of the network's policy, in nats
     value_accuracy: float  # share of rows whose most likely result is the one that came
     gradient_norm: float
@@ -87,9 +88,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         rows = sum(len(batch.planes) for batch in batches)
-        weights = max(1.0, sum(float(batch.policy_weight.sum()) for batch in batches))
         pieces = [(batch, piece) for batch in batches for piece in pieces_of(len(batch.planes))]
-        parts = list(self._workers.map(lambda part: self._gradients_of(part[0], part[1], rows, weights), pieces))
+        parts = list(self._workers.map(lambda part: self._gradients_of(part[0], part[1], rows), pieces))
         gradients = parts[0].gradients
         for part in parts[1:]:
             torch._foreach_add_(gradients, part.gradients)
@@ -105,7 +105,7 @@ class Learner:
         losses = {name: sum(part.losses[name] for part in parts) for name in parts[0].losses}
         return losses | {"gradient_norm": float(norm)}
 
-    def _gradients_of(self, batch: Batch, piece: slice, rows: int, weights: float) -> Part:
+    def _gradients_of(self, batch: Batch, piece: slice, rows: int) -> Part:
         """Gradients and losses of some rows of a batch, as their share of all `rows` of the step."""
         config, share = self.config, (piece.stop - piece.start) / rows
 
@@ -116,15 +116,21 @@ class Learner:
             output = self.network(tensor(batch.planes).to(memory_format=torch.channels_last))
         policy_logits, wdl_logits = output.policy.float(), output.wdl.float()
 
-        target, weight, legal = tensor(batch.policy), tensor(batch.policy_weight), tensor(batch.legal)
+        target, legal = tensor(batch.policy), tensor(batch.legal)
         # Illegal actions have no probability in play, so nothing is to be learnt about them.
         log_policy = F.log_softmax(policy_logits.masked_fill(~legal, ILLEGAL_LOGIT), dim=1)
         entropy = -(target * torch.log(target.clamp_min(1e-12))).sum(1)
-        policy_loss = ((-(target * log_policy).sum(1) - entropy) * weight).sum() / weights
+        policy_loss = (-(target * log_policy).sum(1) - entropy).mean() * share
         mixed = (1 - config.root_value_share) * tensor(batch.outcome) + config.root_value_share * tensor(batch.root)
         value_loss = -(mixed * F.log_softmax(wdl_logits, dim=1)).sum(1).mean() * share
         moves_loss = F.huber_loss(output.moves_left.float(), tensor(batch.plies_left) / MOVES_LEFT_UNIT) * share
-        loss = policy_loss + config.value_weight * value_loss + config.moves_left_weight * moves_loss
+        board_loss = F.mse_loss(output.final_board.float(), tensor(batch.final_board)) * share
+        loss = (
+            policy_loss
+            + config.value_weight * value_loss
+            + config.moves_left_weight * moves_loss
+            + config.final_board_weight * board_loss
+        )
         gradients = torch.autograd.grad(loss, self._parameters)
         with torch.no_grad():
             policy_entropy = -(log_policy.exp() * log_policy).sum(1).mean() * share
@@ -134,6 +140,7 @@ class Learner:
             "policy": policy_loss.item(),
             "value": value_loss.item(),
             "moves_left": moves_loss.item(),
+            "final_board": board_loss.item(),
             "policy_entropy": policy_entropy.item(),
             "value_accuracy": hits.item(),
         }

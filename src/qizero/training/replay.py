@@ -73,10 +73,10 @@ class Batch:
     planes: NDArray[np.float32]  # [B, C, H, W]
     policy: NDArray[np.float32]  # [B, A], sums to 1
     legal: NDArray[np.bool_]  # [B, A]
-    policy_weight: NDArray[np.float32]  # [B]
     outcome: NDArray[np.float32]  # [B, 3]
     root: NDArray[np.float32]  # [B, 3]
     plies_left: NDArray[np.float32]  # [B]
+    final_board: NDArray[np.float32]  # [B, H, W]: 1 the mover's, -1 the opponent's, 0 empty when the game ended
 
 
 class RowDecoder:
@@ -123,10 +123,12 @@ class RowDecoder:
             planes.reshape(count, channels, height, width),
             policy,
             legal,
-            rows["policy_weight"][:, 0].astype(np.float32),
             rows["outcome"].astype(np.float32),
             rows["root"].astype(np.float32),
             rows["plies_left"][:, 0].astype(np.float32),
+            np.take_along_axis(rows["final_board"], self._cells[symmetry], axis=1)
+            .astype(np.float32)
+            .reshape(count, height, width),
         )
 
 
@@ -136,6 +138,7 @@ class Window:
     def __init__(self, game: Game) -> None:
         self.decoder = RowDecoder(game)
         self._chunks: list[tuple[int, NDArray[Any]]] = []  # (cycle, rows), oldest first
+        self._surprise: NDArray[np.float64] | None = None  # cumulated over all rows; None: not known yet
 
     def __len__(self) -> int:
         return sum(len(rows) for _, rows in self._chunks)
@@ -146,13 +149,25 @@ class Window:
     def add(self, cycle: int, rows: NDArray[Any], keep_rows: int) -> int:
         """Adds a cycle's rows and drops the oldest chunks while `keep_rows` remain. Returns the oldest cycle kept."""
         self._chunks.append((cycle, rows))
+        self._surprise = None
         while len(self._chunks) > 1 and len(self) - len(self._chunks[0][1]) >= keep_rows:
             self._chunks.pop(0)
         return self._chunks[0][0]
 
-    def sample(self, count: int, rng: np.random.Generator) -> Batch:
+    def sample(self, count: int, rng: np.random.Generator, surprise_share: float = 0.0) -> Batch:
+        """Rows drawn with replacement: `surprise_share` of them in proportion to their surprise, the rest evenly."""
         sizes = np.cumsum([len(rows) for _, rows in self._chunks])
-        picks = np.sort(rng.integers(sizes[-1], size=count))
+        picks = rng.integers(sizes[-1], size=count)
+        if surprise_share > 0:
+            if self._surprise is None:
+                self._surprise = np.cumsum(
+                    np.concatenate([rows["surprise"][:, 0] for _, rows in self._chunks]), dtype=np.float64
+                )
+            surprising = rng.random(count) < surprise_share
+            tickets = rng.random(count) * self._surprise[-1]
+            if self._surprise[-1] > 0:
+                picks = np.where(surprising, np.searchsorted(self._surprise, tickets, side="right"), picks)
+        picks = np.sort(np.minimum(picks, sizes[-1] - 1))
         parts = []
         start = 0
         for (_, rows), end in zip(self._chunks, sizes, strict=True):

@@ -254,7 +254,11 @@ class Run:
         def next_batch() -> list[Batch]:
             """Rows of every variant, in proportion to the shares: what tells the variants apart varies in each step."""
             counts = rows_by_share(training.batch, shares, self.rng)
-            return [self.windows[i].sample(int(count), self.rng) for i, count in zip(usable, counts, strict=True)]
+            surprising = self.config.replay.surprise_share
+            return [
+                self.windows[i].sample(int(count), self.rng, surprising)
+                for i, count in zip(usable, counts, strict=True)
+            ]
 
         parts = []
         with ThreadPoolExecutor(1, "batch") as beside:  # while one batch is learnt from, the next is made

@@ -186,6 +186,9 @@ class ReplaySettings(Section):
 
     rows_per_cycle: int = number(10_000, 16, 100_000_000, "Self-play rows between two trainings.")
     window_share: float = number(0.5, 0.01, 1, "The window that is learnt from: this share of all rows so far.")
+    surprise_share: float = number(
+        0.0, 0, 1, "Share of the rows of a step that are drawn by how far the search was from the network. KataGo: 0.5."
+    )
     window_min: int = number(50_000, 1, 1_000_000_000, "Smallest window, in rows.")
     window_max: int = number(1_500_000, 1, 1_000_000_000, "Largest window, in rows.")
 
@@ -215,6 +218,9 @@ class LearningSettings(Section):
     )
     value_weight: float = number(1.0, 0, 100, "Weight of the value in the loss; the policy has 1.")
     moves_left_weight: float = number(0.05, 0, 100, "Weight of the moves left in the loss.")
+    final_board_weight: float = number(
+        0.0, 0, 100, "Weight, in the loss, of whose piece will stand on each cell when the game ends."
+    )
     bf16: bool = Field(default=False, description="Learn in bfloat16, with torch's autocast.")
 
 
