@@ -214,7 +214,7 @@ def match(
             metavar="N",
             min=0,
             max=1000,
-            help="Random plies at the start of each pair of games; the game's own number if left out.",
+            help="Random plies at the start of each pair of games, instead of the balanced openings of the game.",
         ),
     ] = None,
     sprt: Annotated[
