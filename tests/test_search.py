@@ -276,3 +276,31 @@ def test_a_tactic_is_readable() -> None:
     tactic = Tactic("tictactoe", "win in one", series=False, position="XX./OO./... x")
     state = tactic.state()
     assert [state.action_to_string(action) for action in good_actions(state, tactic.kind)] == ["c3"]
+
+
+# ---- The recommended action ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", [0.0, 1.0, 3.0])
+def test_the_recommended_action_has_the_highest_lower_bound(bound: float) -> None:
+    """Of its value, among actions with at least a tenth of the most visits; without a bound the most visited."""
+    game, rng = load_game("othello"), random.Random(4)
+    states: list[State] = []
+    while len(states) < 40:
+        state = game.new_initial_state()
+        for _ in range(rng.randrange(4, 30)):
+            state.apply_action(rng.choice(state.legal_actions()))
+        if len(state.legal_actions()) > 2:
+            states.append(state)
+    search = make_search(game, SearchParams(simulations=150, lcb=bound), PoolConfig(slots=len(states), seed=2))
+    differ = 0
+    for result in search_states(search, states, HashEvaluator(game)):
+        most = result.visits.max()
+        if bound == 0:
+            assert result.visits[result.action] == most
+            continue
+        error = np.sqrt(np.maximum(1 - result.q**2, 0.05) / np.maximum(result.visits, 1))
+        lower = np.where(result.visits >= 0.1 * most, result.q - bound * error, -np.inf)
+        assert lower[result.action] == pytest.approx(lower.max(), abs=1e-6)
+        differ += result.visits[result.action] < most
+    assert (differ > 0) == (bound > 0), "the test needs positions where the two differ"

@@ -75,12 +75,15 @@ constexpr std::array<std::string_view, 3> choice_names(Selection) { return {"puc
   SETTING(double, milliseconds, 0, 0, 1e9,                                                                         \
           "Milliseconds per search; 0: no limit. With both limits, whichever comes first.")                        \
   SETTING(bool, early_stop, false, false, true,                                                                    \
-          "Stop when the leading action can no longer lose its lead within simulations, or when there is only "    \
-          "one action.")                                                                                           \
+          "Stop when the leading action can no longer lose its lead within the limits, at the speed so far, or "   \
+          "when there is only one action.")                                                                        \
   SETTING(std::int64_t, max_tree_bytes, std::int64_t{1} << 30, std::int64_t{1} << 12, std::int64_t{1} << 34,       \
           "Largest size of one tree; a search that reaches it ends with its result so far. 32-bit indices reach "  \
           "the upper limit.")                                                                                      \
   /* Result */                                                                                                     \
+  SETTING(double, lcb, 0, 0, 10,                                                                                   \
+          "The recommended action is that of the highest value minus this many standard errors, among those with " \
+          "a tenth of the most visits; 0: the most visited. KataGo: 5 on its own scale.")                          \
   SETTING(bool, improved_policy, false, false, true,                                                               \
           "The policy that a search reports, and that temperatures draw from, is softmax(log prior + "             \
           "sigma(completed q)) instead of the share of visits. A Gumbel root always reports it.")

@@ -506,7 +506,7 @@ class Search {
   bool leader_is_safe() const {
     const Node& node = tree_.node(root);
     if (node.num_edges == 1) return true;
-    if (params_->values.gumbel || params_->values.simulations == 0 || node.safe != 0) return false;
+    if (params_->values.gumbel || params_->values.lcb > 0 || node.safe != 0) return false;
     int first = 0, second = 0;
     const auto edges = tree_.edges(root);
     for (int i = 0; i < node.num_active; ++i) {
@@ -519,7 +519,27 @@ class Search {
         second = std::max(second, child.visits);
       }
     }
-    return first - second > params_->values.simulations - counters_.simulations;
+    return first - second > simulations_left();
+  }
+
+  // An upper limit of the simulations still to come; under a time limit, at the speed so far and half as fast again.
+  double simulations_left() const {
+    const SearchParams& values = params_->values;
+    double left = std::numeric_limits<double>::infinity();
+    if (values.simulations > 0) left = static_cast<double>(values.simulations - counters_.simulations);
+    if (values.milliseconds > 0 && counters_.simulations >= 32) {
+      const double elapsed = elapsed_milliseconds();
+      const double per_millisecond = static_cast<double>(counters_.simulations) / std::max(elapsed, 1e-3);
+      left = std::min(left, 1.5 * per_millisecond * std::max(values.milliseconds - elapsed, 0.0));
+    }
+    return left;
+  }
+
+  // The value of a child that visits make likely at least, for the node's mover.
+  double lower_bound(const Node& child, int player) const {
+    const double value = child_value(child, player, 0.0, -1.0);
+    const double error = std::sqrt(std::max(1 - value * value, 0.05) / std::max(child.visits, 1));
+    return child.known() ? value : value - params_->values.lcb * error;
   }
 
   // Most visits first; known results override: the quickest win, never a loss unless all lose, then the longest.
@@ -533,12 +553,15 @@ class Search {
     }
     // (class, first key, second key): won, visited, unvisited, lost
     const std::vector<double> visits = preferred_visits(index);
+    const bool by_bound = index == root && params_->values.lcb > 0;
+    const double enough = 0.1 * *std::max_element(visits.begin(), visits.end());
     const auto rank = [&](std::size_t i) -> std::array<double, 3> {
       if (edges[i].child == no_node) return {1, unpack_prior(edges[i].prior), 0};
       const Node& child = tree_.node(edges[i].child);
       if (is_known_loss(child, node.to_move)) return {0, static_cast<double>(child.distance), 0};
       if (child.known() && child.result != Outcome::draw) return {3, -static_cast<double>(child.distance), 0};
       if (node.known() && !child.known()) return {1, -1, 0};  // a proven draw is one by a known draw
+      if (by_bound) return {2, visits[i] >= enough ? lower_bound(child, node.to_move) : -2.0, visits[i]};
       return {2, visits[i], child_value(child, node.to_move, 0.0, -1.0)};
     };
     std::size_t best = 0;

@@ -270,6 +270,19 @@ void the_leader_stops_early() {
   CHECK(search.stop_reason() == StopReason::decided && search.counters().simulations < 600, "no action can catch up");
   CHECK(search.best_action() == 3, "");
 
+  // With hours left, any action can.
+  values.simulations = 0;
+  values.milliseconds = 1e8;
+  const PreparedParams patient(values);
+  search.reset(position_after<Connect4>({}));
+  search.begin(patient);
+  int evaluations = 0;
+  run_search(search, 4, [&](const Connect4& position, ScoredActions<Connect4>& scored) {
+    if (++evaluations == 2000) search.cancel();
+    return sure(position, scored);
+  });
+  CHECK(search.stop_reason() == StopReason::cancelled, "it stops though there is time");
+
   // A single action needs no search at all.
   const RandomGame forced = RandomGame::initial({1, 9, 0, 1});
   const auto single = searched(forced, params);

@@ -33,8 +33,8 @@ __all__ = ["PlayerSpecError", "make_player"]
 POLICY_TEMPERATURE = 1.5
 """Of nets in play: with few simulations a sharp policy leaves no room for what the search finds (docs/results.md)."""
 
-ORACLE_EFFORT = 0.0
-"""How much of an oracle's own budget nets in play use, where the game has one (docs/players.md)."""
+ORACLE_EFFORT = 1.0
+"""How much of an oracle's own budget nets in play use, where the game has one (docs/experiments.md)."""
 
 
 class PlayerSpecError(ValueError):
@@ -117,8 +117,9 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
         simulations=options.get("sims", 0 if "ms" in options else 200),
         milliseconds=options.get("ms", 0.0),
         root_policy_temperature=options.get("policy_temperature", POLICY_TEMPERATURE),
-        oracle_effort=options.get("oracle", ORACLE_EFFORT),
-        oracle_root_effort=options.get("oracle", ORACLE_EFFORT),
+        oracle_effort=(oracle := options.get("oracle", ORACLE_EFFORT)),
+        oracle_root_effort=options.get("root_oracle", oracle),
+        lcb=options.get("lcb", 0.0),
         early_stop=True,
     )
     leaves = options.get("leaves", 1)
@@ -196,6 +197,8 @@ KINDS: dict[str, Kind] = {
             "policy_temperature": setting("search.root_policy_temperature"),
             "leaves": setting("pool.leaves_per_tree"),
             "oracle": setting("search.oracle_effort"),
+            "root_oracle": setting("search.oracle_root_effort"),
+            "lcb": setting("search.lcb"),
             "backend": one_of(BACKENDS),
         },
         make_zero,

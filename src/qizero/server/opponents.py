@@ -69,7 +69,13 @@ ENGINES = (
 )
 ANALYSTS: dict[Effort, tuple[str, ...]] = {
     "hint": ("perfect", "zero:sims=400", "alphabeta:ms=700", "rollout:sims=4000", "random"),
-    "analysis": ("perfect", "zero:sims=3000", "alphabeta:ms=3000,temperature=0.3", "rollout:sims=20000", "random"),
+    "analysis": (
+        "perfect",
+        "zero:sims=3000,root_oracle=0",
+        "alphabeta:ms=3000,temperature=0.3",
+        "rollout:sims=20000",
+        "random",
+    ),
     "review": ("perfect", "zero:sims=200", "alphabeta:ms=200", "rollout:sims=2000", "random"),
 }
 """The specs that study a position, usually best first. A temperature makes alpha-beta score the moves near the best one
