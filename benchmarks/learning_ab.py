@@ -1,6 +1,7 @@
 """One measure for every change of learning: two settings, equal minutes on quiet cores, a match between the ends.
 
     python benchmarks/learning_ab.py GAME --name "what is tried" --b selfplay.gumbel=true --minutes 15
+    python benchmarks/learning_ab.py --match FILE --name "what is tried"
     python benchmarks/learning_ab.py --table
 
 `--a` and `--b` are settings as `qizero train --set` takes them (repeatable; nothing: the defaults). Both runs are
@@ -8,6 +9,9 @@ trained by turns in slices, so that a machine that gets slower meets both, in di
 resumes them. Then the last nets play `--games` games with `--sims` simulations from balanced openings, under every
 variant.
 The entry is added to benchmarks/results/learning_ab.json, and docs/experiments.md is written from that file.
+
+A change of play needs no training: `--match` adds the result that `qizero match GAME B A --json FILE` wrote, of two
+players with equal time.
 
 The interval is that of the match between two nets. It does not know how much two runs of the same settings differ:
 run A against A (no --b, another --seed for B with --b run.seed=2) for that.
@@ -34,6 +38,7 @@ from qizero.training.settings import Settings, load_settings
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "learning_ab.json"
 TABLE = ROOT / "docs" / "experiments.md"
+MATCH_FIGURES = ("games", "wins", "draws", "losses", "elo", "elo_low", "elo_high")
 
 
 def train_slice(directory: Path, settings: Settings, until_minutes: float) -> Run:
@@ -77,10 +82,11 @@ def table(entries: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
+        minutes = f"{entry['minutes']:g}" if entry["minutes"] else "play only"
         for match in entry["matches"]:
             lines.append(  # noqa: PERF401
                 f"| {entry['game']} | {entry['name']}: {settings_text(entry['b'])} | {settings_text(entry['a'])} "
-                f"| {entry['minutes']:g} | {match['variant']} | {match['games']} "
+                f"| {minutes} | {match['variant']} | {match['games']} "
                 f"| {match['wins']}, {match['draws']}, {match['losses']} "
                 f"| {match['elo']:+.0f} ({match['elo_low']:+.0f} to {match['elo_high']:+.0f}) |"
             )
@@ -93,6 +99,26 @@ def settings_text(settings: list[str]) -> str:
 
 def read_entries() -> list[dict[str, Any]]:
     return list(json.loads(RESULTS.read_text("utf-8"))["entries"]) if RESULTS.exists() else []
+
+
+def entry_of_match(file: Path, name: str) -> dict[str, Any]:
+    """An entry of the table from what `qizero match --json` wrote."""
+    match = json.loads(file.read_text("utf-8"))
+    options = match["options"]
+    return {
+        **{key: match[key] for key in ("time", "seed", "machine", "versions")},
+        "game": options["game"].partition("(")[0],
+        "name": name,
+        "a": [options["second"]],
+        "b": [options["first"]],
+        "minutes": 0,
+        "matches": [{"variant": options["game"]} | {key: match[key] for key in MATCH_FIGURES}],
+    }
+
+
+def write(entries: list[dict[str, Any]]) -> None:
+    RESULTS.write_text(json.dumps({"entries": entries}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    TABLE.write_text(table(entries), "utf-8")
 
 
 def main() -> int:
@@ -110,8 +136,12 @@ def main() -> int:
     parser.add_argument("--sims", type=int, default=32)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=Path, help="directory of the two runs")
+    parser.add_argument("--match", type=Path, metavar="FILE", help="add this result of `qizero match --json` instead")
     parser.add_argument("--table", action="store_true", help="only write docs/experiments.md")
     options = parser.parse_args()
+    if options.match is not None:
+        write([*read_entries(), entry_of_match(options.match, options.name)])
+        return 0
     if options.table or options.game is None:
         TABLE.write_text(table(read_entries()), "utf-8")
         return 0
@@ -149,9 +179,7 @@ def main() -> int:
         "runs": {side: figures_of(run) for side, run in runs.items()},
         "matches": matches,
     }
-    entries = [*read_entries(), entry]
-    RESULTS.write_text(json.dumps({"entries": entries}, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    TABLE.write_text(table(entries), "utf-8")
+    write([*read_entries(), entry])
     return 0
 
 
