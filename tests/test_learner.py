@@ -65,7 +65,7 @@ def test_any_number_of_threads_learns_the_same_bits() -> None:
 
 def test_a_step_follows_the_gradient_of_all_rows() -> None:
     """Against the loss of the whole batch, written down plainly."""
-    batch, one = random_batch(GAME, 150, 1), learner(2, final_board_weight=0.5)
+    batch, one = random_batch(GAME, 150, 1), learner(2, final_board_weight=0.5, soft_policy_weight=0.25)
     plain = learner(1).network
     output = plain(torch.from_numpy(batch.planes))
     logits = output.policy.masked_fill(~torch.from_numpy(batch.legal), -torch.inf)
@@ -76,7 +76,11 @@ def test_a_step_follows_the_gradient_of_all_rows() -> None:
     moves = torch.nn.functional.huber_loss(output.moves_left, torch.from_numpy(batch.plies_left) / 20)
     board = (output.final_board - torch.from_numpy(batch.final_board)).square().mean()
     policy = -terms.sum(1).mean()
-    (policy + config.value_weight * value + config.moves_left_weight * moves + 0.5 * board).backward()
+    flat = torch.from_numpy(batch.policy) ** 0.25
+    soft_logits = output.soft_policy.masked_fill(~torch.from_numpy(batch.legal), -torch.inf).log_softmax(1)
+    soft = -((flat / flat.sum(1, keepdim=True)) * soft_logits.masked_fill(flat == 0, 0)).sum(1).mean()
+    extras = config.moves_left_weight * moves + 0.5 * board + 0.25 * soft
+    (policy + config.value_weight * value + extras).backward()
     norm = torch.cat([gradient.flatten() for gradient in gradients_of(plain)]).norm()
     scale = min(1.0, config.gradient_clip / float(norm))
     losses = one.step([batch], 0.0)
@@ -163,9 +167,10 @@ def test_pieces_cover_every_row_once(rows: int) -> None:
 
 
 def test_the_loss_is_the_weighted_sum_of_its_parts() -> None:
-    one = learner(1, value_weight=0.5, moves_left_weight=0.25, final_board_weight=0.125)
+    one = learner(1, value_weight=0.5, moves_left_weight=0.25, final_board_weight=0.125, soft_policy_weight=2.0)
     parts = one.step([random_batch(GAME, 24, 1)], 0.0)
     weighted = 0.5 * parts["value"] + 0.25 * parts["moves_left"] + 0.125 * parts["final_board"]
+    weighted += 2 * parts["soft_policy"]
     assert parts["total"] == pytest.approx(parts["policy"] + weighted)
 
 

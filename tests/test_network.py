@@ -73,6 +73,7 @@ def test_policy_kind_and_shapes(board: tuple[int, int], actions: int, kind: Poli
     for batch in (1, 5):
         output = network(random_planes(batch, 3, *board))
         assert output.policy.shape == (batch, actions)
+        assert output.soft_policy.shape == (batch, actions)
         assert output.wdl.shape == (batch, 3)
         assert output.moves_left.shape == (batch,)
         assert (output.moves_left >= 0).all()

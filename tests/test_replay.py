@@ -132,6 +132,58 @@ def test_draws_by_a_limit_that_have_a_value_are_played_out() -> None:
     assert soft > 0
 
 
+class FixedEvaluator:
+    """The same policy everywhere; the value says who has more stones on the left."""
+
+    def __init__(self, game: Game, policy: list[float]) -> None:
+        self.game, self.policy = game, policy
+
+    def evaluate(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        logits = np.tile(np.log(np.array(self.policy, np.float32)), (len(planes), 1))
+        lead = np.tanh(planes[:, 0, :, :2].sum((1, 2)) - planes[:, 1, :, :2].sum((1, 2)))
+        return logits, np.stack([(1 + lead) / 2, 0 * lead, (1 - lead) / 2], axis=1).astype(np.float32)
+
+
+def play_openings(games: int, **values: Any) -> tuple[NDArray[Any], list[dict[str, Any]]]:
+    game = load_game("connect4")
+    evaluator = FixedEvaluator(game, [0.4, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05])
+    params = SelfPlayParams(
+        SearchParams(simulations=4), random_opening_share=1.0, random_plies=6, adjudicate=False, **values
+    )
+    selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3, random_symmetry=False), params)
+    parts: list[NDArray[np.uint8]] = []
+    played: list[dict[str, Any]] = []
+    parked = False
+    while len(played) < games:
+        if len(played) > games / 2 and not parked:
+            selfplay.restore(selfplay.park())  # goes on in the middle of openings
+            parked = True
+        selfplay.submit(*evaluator.evaluate(selfplay.collect()))
+        parts.append(selfplay.take_rows())
+        played += selfplay.take_games()
+    return np.concatenate(parts).view(row_dtype(game)), played
+
+
+def test_openings_are_drawn_from_the_policy() -> None:
+    _, games = play_openings(3000, opening_temperature=2.0)
+    lengths = np.bincount([played["opening_plies"] for played in games], minlength=7)
+    assert lengths[0] == 0
+    assert lengths[1:].min() > 350
+    wanted = np.sqrt([0.4, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05])
+    first = np.bincount([played["actions"][0] for played in games], minlength=7) / len(games)
+    np.testing.assert_allclose(first, wanted / wanted.sum(), atol=0.03)
+
+
+def test_decided_openings_are_drawn_again() -> None:
+    shares = []
+    for limit in (1.0, 0.5):
+        rows, _ = play_openings(600, opening_temperature=2.0, opening_limit=limit)
+        first = np.append(True, rows["ply"][1:, 0] <= rows["ply"][:-1, 0])  # the first row of each game
+        shares.append(float((np.abs(rows["root"][first, 0] - rows["root"][first, 2]) > 0.5).mean()))
+    assert shares[0] > 0.2
+    assert shares[1] < 0.02, "eight tries find a balanced opening nearly always"
+
+
 def test_surprise_is_the_distance_between_search_and_network() -> None:
     game = load_game("connect4")
     rows, games = play(game, 5, play_on_share=1.0)
@@ -168,6 +220,31 @@ def test_surprising_rows_are_drawn_more_often() -> None:
         assert drawn.mean() == pytest.approx(share + (1 - share) * 10 / len(rows), abs=0.02)
     window.add(3, rows[20:60], 40)  # only rows that surprised nobody are left
     assert len(window.sample(64, np.random.default_rng(1), 0.5).plies_left) == 64
+
+
+@pytest.mark.parametrize("spec", ["connect4", "liuzhou(max_steps=60)"])
+def test_values_are_averaged_over_the_rest_of_the_game(spec: str) -> None:
+    """The same games, with and without; in the second one side acts several times in a row."""
+    game = load_game(spec)
+    plain, games = play(game, 8)
+    averaged, same_games = play(game, 8, value_lambda=0.75)
+    assert same_games == games
+    row = 0
+    for played in games:
+        count = len(played["actions"]) - played["opening_plies"] + (played["end"] == "proven")
+        state, movers = game.new_initial_state(), []
+        for ply in range(count):
+            movers.append(state.current_player())
+            if ply < len(played["actions"]):
+                state.apply_action(played["actions"][ply])
+        wanted = plain["root"][row + count - 1]
+        for i in reversed(range(count)):
+            if i + 1 < count:
+                later = wanted if movers[i] == movers[i + 1] else wanted[::-1]
+                wanted = 0.25 * plain["root"][row + i] + 0.75 * later
+            np.testing.assert_allclose(averaged["root"][row + i], wanted, atol=1e-5)
+        row += count
+    assert row == len(plain)
 
 
 def test_chunks_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -19,8 +19,15 @@ namespace qizero {
           "others use the fast search.")                                                                           \
   /* Openings */                                                                                                   \
   SETTING(double, random_opening_share, 0, 0, 1,                                                                   \
-          "Share of the games that begin with 1 to random_plies uniformly random plies, which are not recorded.")  \
+          "Share of the games that begin with 1 to random_plies random plies, which are not recorded.")            \
   SETTING(int, random_plies, 0, 0, 1000, "Largest number of random plies at the beginning of a game.")             \
+  SETTING(double, opening_temperature, 0, 0, 100,                                                                  \
+          "Random plies are drawn from the network's policy ^ (1 / this); 0: all actions are equally likely. "     \
+          "KataGomo: 3.")                                                                                          \
+  SETTING(double, opening_limit, 1, 0, 1,                                                                          \
+          "A random opening is drawn again if its first search values it beyond this for either side, up to "      \
+          "opening_tries times; 1: never.")                                                                        \
+  SETTING(int, opening_tries, 8, 1, 1000, "Openings that are drawn for a game before any is taken.")               \
   /* Choice of actions */                                                                                          \
   SETTING(double, temperature, 1, 0, 100,                                                                          \
           "Temperature of the choice up to temperature_plies; 0: the best action. AlphaZero: 1.")                  \
@@ -45,6 +52,9 @@ namespace qizero {
           "Nodes of the exact search, by the rules alone, of every position from prove_from_ply on; 0: none. "     \
           "Proven positions are played out perfectly.")                                                            \
   SETTING(int, prove_from_ply, 0, 0, 100'000, "First ply that is searched exactly.")                               \
+  SETTING(double, value_lambda, 0, 0, 1,                                                                           \
+          "Weight of the next row's value in the value that a row has from searches; that of the next row contains " \
+          "its successor's in turn. 0: the row's own search alone.")                                               \
   SETTING(double, limit_value_share, 0, 0, 1,                                                                      \
           "Games drawn by a limit: share of the game's own limit_value in the outcome, in the tree and in the target.")
 // clang-format on
@@ -81,6 +91,7 @@ class SelfPlay final : public Pool<G>::Driver {
       : params_(params),
         full_(params.full),
         fast_(params.fast),
+        glance_(glance_of(params.fast)),
         initial_(initial),
         layout_(RecordLayout::of(initial)),
         games_(static_cast<std::size_t>(config.slots)),
@@ -110,6 +121,8 @@ class SelfPlay final : public Pool<G>::Driver {
       writer.put(g.rng_at_search);
       writer.put_vector(g.actions);
       writer.put(g.opening_plies);
+      writer.put(g.opening_left);
+      writer.put(g.openings_drawn);
       writer.put(static_cast<std::uint8_t>(g.play_on));
       writer.put(g.hopeless);
       writer.put(g.would_resign);
@@ -164,7 +177,12 @@ class SelfPlay final : public Pool<G>::Driver {
 
   bool search_done(int slot, Search<G>& search) override {
     SelfPlayGame& g = game(slot);
+    if (g.opening_left > 0) return draw_opening_ply(g, search);
     const int player = search.root_position().to_move();
+    if (is_decided_opening(g, search)) {
+      begin_game(g, search);
+      return true;
+    }
     if (g.full) record(g, search);
 
     if (const Node& root = search.root_node(); root.known() && params_.adjudicate) {
@@ -217,6 +235,8 @@ class SelfPlay final : public Pool<G>::Driver {
     Rng rng_at_search{0};  // the search's generator as it was before the search under way
     std::vector<Action> actions;
     int opening_plies = 0;
+    int opening_left = 0;    // plies of the opening that are still to be drawn from the policy
+    int openings_drawn = 0;  // for this game
     std::vector<Searched> searched;
     std::vector<ProvenAt> proofs;  // in the order of their plies
     bool full = true, play_on = false;
@@ -234,10 +254,12 @@ class SelfPlay final : public Pool<G>::Driver {
     g.rng_at_search = reader.get<Rng>();
     g.actions = reader.get_vector<Action>();
     g.opening_plies = reader.get<int>();
+    g.opening_left = reader.get<int>();
+    g.openings_drawn = reader.get<int>();
     g.play_on = reader.get<std::uint8_t>() != 0;
     for (int& moves : g.hopeless) moves = reader.get<int>();
     g.would_resign = reader.get<int>();
-    if (g.opening_plies < 0 || g.would_resign < -1 || g.would_resign > 1)
+    if (g.opening_plies < 0 || g.opening_left < 0 || g.openings_drawn < 0 || g.would_resign < -1 || g.would_resign > 1)
       throw std::out_of_range("a game has impossible counts");
     const auto rows = reader.get<std::uint32_t>();
     G position = initial_;
@@ -277,6 +299,46 @@ class SelfPlay final : public Pool<G>::Driver {
 
   SelfPlayGame& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
 
+  // One evaluation, for its policy.
+  static SearchParams glance_of(SearchParams params) {
+    params.simulations = 1;
+    params.gumbel = false;
+    params.noise_epsilon = 0;
+    params.oracle_effort = params.oracle_root_effort = 0;
+    return params;
+  }
+
+  // The search has had a glance at a position of the opening.
+  bool draw_opening_ply(SelfPlayGame& g, Search<G>& search) {
+    std::vector<ActionStatistics> rows = search.statistics();
+    double total = 0;
+    for (ActionStatistics& row : rows)
+      total += row.prior = static_cast<float>(std::pow(row.prior, 1 / params_.opening_temperature));
+    double ticket = search.rng().uniform() * total;
+    Action action = rows.back().action;
+    for (const ActionStatistics& row : rows)
+      if ((ticket -= row.prior) < 0) {
+        action = row.action;
+        break;
+      }
+    g.actions.push_back(action);
+    search.advance(action, false);
+    g.opening_plies = static_cast<int>(g.actions.size());
+    --g.opening_left;
+    if (search.root_position().outcome() == Outcome::ongoing)
+      begin_search(g, search);
+    else
+      begin_game(g, search);
+    return true;
+  }
+
+  // Whether the first search of a game says that its random opening has decided it, and another one may be drawn.
+  bool is_decided_opening(const SelfPlayGame& g, const Search<G>& search) const {
+    return params_.opening_limit < 1 && g.opening_plies > 0 && static_cast<int>(g.actions.size()) == g.opening_plies &&
+           g.openings_drawn < params_.opening_tries && std::abs(search.root_value()) > params_.opening_limit;
+  }
+
+  // After a game, `openings_drawn` is 0.
   void begin_game(SelfPlayGame& g, Search<G>& search) {
     Rng& rng = search.rng();
     g.play_on = rng.uniform() < params_.play_on_share;
@@ -285,11 +347,17 @@ class SelfPlay final : public Pool<G>::Driver {
     g.searched.clear();
     g.proofs.clear();
     G position = initial_;
+    g.opening_left = 0;
+    ++g.openings_drawn;
     do {  // an opening that ends the game teaches nothing: another one
       position = initial_;
       g.actions.clear();
       if (params_.random_plies > 0 && rng.uniform() < params_.random_opening_share) {
         const auto plies = 1 + rng.below(static_cast<std::uint32_t>(params_.random_plies));
+        if (params_.opening_temperature > 0) {
+          g.opening_left = static_cast<int>(plies);
+          break;
+        }
         for (std::uint32_t i = 0; i < plies && position.outcome() == Outcome::ongoing; ++i) {
           g.actions.push_back(random_action(position, rng));
           position.apply(g.actions.back());
@@ -303,6 +371,11 @@ class SelfPlay final : public Pool<G>::Driver {
 
   // Searches the position at the root, unless it can be proven: then the game is played out first.
   void begin_search(SelfPlayGame& g, Search<G>& search) {
+    if (g.opening_left > 0) {
+      g.rng_at_search = search.rng();
+      search.begin(glance_);
+      return;
+    }
     if (play_proven(g, search)) {
       const Outcome outcome = search.root_position().outcome();
       if (outcome != Outcome::ongoing) {
@@ -364,6 +437,18 @@ class SelfPlay final : public Pool<G>::Driver {
     g.searched.push_back(std::move(row));
   }
 
+  // Makes the searches' values of a game's rows averages over what follows: searches see a few plies, later ones more.
+  void average_values(std::vector<Searched>& rows) const {
+    const auto share = static_cast<float>(params_.value_lambda);
+    if (share <= 0) return;
+    for (std::size_t i = rows.size(); i-- > 1;) {
+      Searched& row = rows[i - 1];
+      const bool same_mover = row.position.to_move() == rows[i].position.to_move();
+      for (const int part : {0, 1, 2})
+        row.root[part] = (1 - share) * row.root[part] + share * rows[i].root[same_mover ? part : 2 - part];
+    }
+  }
+
   // Writes the rows of a game and begins the next. Returns true: the slot goes on.
   bool end_game(SelfPlayGame& g, Search<G>& search, Outcome outcome, GameEnd end) {
     float soft = 0;  // for player 0, of a draw: it comes about by a limit, and where it is proven the limit is near
@@ -373,6 +458,7 @@ class SelfPlay final : public Pool<G>::Driver {
     const ProvenAt played{static_cast<int>(g.actions.size()), outcome, static_cast<int>(g.actions.size())};
     std::vector<float> planes(static_cast<std::size_t>(num_planes<G> * initial_.board_shape().cells()));
     const Setup last = search.root_position().setup();
+    average_values(g.searched);
     auto proof = g.proofs.begin();
     for (const Searched& s : g.searched) {
       // What was proven first, from this position on; what was played is no more than one way it can go.
@@ -401,12 +487,13 @@ class SelfPlay final : public Pool<G>::Driver {
     }
     const bool wrong = g.would_resign >= 0 && outcome != win_of(1 - g.would_resign);
     g.finished_games.push_back({g.actions, g.opening_plies, outcome, end, wrong});
+    g.openings_drawn = 0;
     begin_game(g, search);
     return true;
   }
 
   SelfPlayParams params_;
-  PreparedParams full_, fast_;
+  PreparedParams full_, fast_, glance_;
   G initial_;
   RecordLayout layout_;
   std::vector<SelfPlayGame> games_;

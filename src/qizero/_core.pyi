@@ -280,6 +280,7 @@ class SearchParams:
         milliseconds: float = 0.0,
         early_stop: bool = False,
         max_tree_bytes: int = 1073741824,
+        lcb: float = 0.0,
         improved_policy: bool = False,
     ) -> None: ...
     @property
@@ -407,13 +408,19 @@ class SearchParams:
     @property
     def early_stop(self) -> bool:
         """
-        Stop when the leading action can no longer lose its lead within simulations, or when there is only one action.
+        Stop when the leading action can no longer lose its lead within the limits, at the speed so far, or when there is only one action.
         """
 
     @property
     def max_tree_bytes(self) -> int:
         """
         Largest size of one tree; a search that reaches it ends with its result so far. 32-bit indices reach the upper limit.
+        """
+
+    @property
+    def lcb(self) -> float:
+        """
+        The recommended action is that of the highest value minus this many standard errors, among those with a tenth of the most visits; 0: the most visited. KataGo: 5 on its own scale.
         """
 
     @property
@@ -435,6 +442,9 @@ class SelfPlayParams:
         full_share: float = 1.0,
         random_opening_share: float = 0.0,
         random_plies: int = 0,
+        opening_temperature: float = 0.0,
+        opening_limit: float = 1.0,
+        opening_tries: int = 8,
         temperature: float = 1.0,
         final_temperature: float = 0.0,
         temperature_plies: int = 10,
@@ -445,6 +455,7 @@ class SelfPlayParams:
         play_on_share: float = 0.1,
         prove_nodes: int = 0,
         prove_from_ply: int = 0,
+        value_lambda: float = 0.0,
         limit_value_share: float = 0.0,
     ) -> None:
         """
@@ -460,12 +471,28 @@ class SelfPlayParams:
     @property
     def random_opening_share(self) -> float:
         """
-        Share of the games that begin with 1 to random_plies uniformly random plies, which are not recorded.
+        Share of the games that begin with 1 to random_plies random plies, which are not recorded.
         """
 
     @property
     def random_plies(self) -> int:
         """Largest number of random plies at the beginning of a game."""
+
+    @property
+    def opening_temperature(self) -> float:
+        """
+        Random plies are drawn from the network's policy ^ (1 / this); 0: all actions are equally likely. KataGomo: 3.
+        """
+
+    @property
+    def opening_limit(self) -> float:
+        """
+        A random opening is drawn again if its first search values it beyond this for either side, up to opening_tries times; 1: never.
+        """
+
+    @property
+    def opening_tries(self) -> int:
+        """Openings that are drawn for a game before any is taken."""
 
     @property
     def temperature(self) -> float:
@@ -516,6 +543,12 @@ class SelfPlayParams:
     @property
     def prove_from_ply(self) -> int:
         """First ply that is searched exactly."""
+
+    @property
+    def value_lambda(self) -> float:
+        """
+        Weight of the next row's value in the value that a row has from searches; that of the next row contains its successor's in turn. 0: the row's own search alone.
+        """
 
     @property
     def limit_value_share(self) -> float:

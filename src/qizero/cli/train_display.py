@@ -64,6 +64,12 @@ class TrainDisplay:
     def _on_resumed(self, values: Mapping[str, Any]) -> None:
         self._note(f"resumed after cycle {values['cycle']}, {values['minutes']:.1f} minutes, {values['rows']:,} rows")
 
+    def _on_grown(self, values: Mapping[str, Any]) -> None:
+        self._note(
+            f"the network grows from {values['small']} to {values['large']}: "
+            f"{values['share']:.0%} of the run is over (run.grow_at)"
+        )
+
     def _on_backend(self, values: Mapping[str, Any]) -> None:
         self._note(f"network runtime: {values['choice']}", "dim")
 

@@ -1,7 +1,7 @@
-"""The network: a residual tower with a policy head that fits the game, a win-draw-loss head, and two for training.
+"""The network: a residual tower with a policy head that fits the game, a win-draw-loss head, and three for training.
 
     planes [B, C, H, W] -> stem -> blocks -> policy logits [B, A], wdl logits [B, 3]
-                                             and, in training only: moves left [B], final board [B, H, W]
+        and, in training only: soft policy logits [B, A], moves left [B], final board [B, H, W]
 
 Everything but the `dense` policy is independent of the board's size, so that one Gomoku network plays every size.
 This module needs torch (the `train` extra); playing a network does not, see `evaluator.py`.
@@ -57,6 +57,7 @@ class NetworkOutput(NamedTuple):
     """What the network says of B positions."""
 
     policy: Tensor  # logits [B, A]; illegal actions are not masked
+    soft_policy: Tensor  # the same for flattened targets
     wdl: Tensor  # logits [B, 3]: win, draw, loss of the mover
     moves_left: Tensor  # [B], plies to the end of the game in units of MOVES_LEFT_UNIT, not negative
     final_board: Tensor  # [B, H, W], between 1 (the mover's piece will stand there in the end) and -1
@@ -196,6 +197,7 @@ class Network(nn.Module):
             PolicyKind.DENSE: lambda: DensePolicy(head, board_shape, num_actions),
         }
         self.policy = makers[self.kind]()
+        self.soft_policy = makers[self.kind]()
         self.value_features = ScaledConv(channels, head, 1)
         self.value_hidden = nn.Linear(2 * head, config.value_hidden)
         self.wdl = nn.Linear(config.value_hidden, 3)
@@ -218,10 +220,12 @@ class Network(nn.Module):
         x = F.relu_(self.stem(planes))
         for block in self.blocks:
             x = block(x)
-        policy = self.policy(F.relu_(self.policy_features(x)))
+        features = F.relu_(self.policy_features(x))
+        policy, soft_policy = self.policy(features), self.soft_policy(features)
         value = F.relu(self.value_hidden(pool_board(F.relu_(self.value_features(x)))))
         moves_left = F.softplus(self.moves_left(value)).squeeze(1)
-        return NetworkOutput(policy, self.wdl(value), moves_left, torch.tanh(self.final_board(x)).squeeze(1))
+        final_board = torch.tanh(self.final_board(x)).squeeze(1)
+        return NetworkOutput(policy, soft_policy, self.wdl(value), moves_left, final_board)
 
 
 def evaluation_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -283,7 +287,7 @@ def load_weights(weights: NetworkWeights, game: Game) -> Network:
 
 
 def is_training_only(name: str) -> bool:
-    return name.startswith(("moves_left.", "final_board."))
+    return name.startswith(("soft_policy.", "moves_left.", "final_board."))
 
 
 class ExportError(RuntimeError):

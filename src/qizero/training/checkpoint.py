@@ -24,7 +24,8 @@ from qizero.base.files import fsync_directory
 
 __all__ = ["Checkpoint", "CheckpointError", "list_checkpoints", "load_checkpoint", "load_newest", "save_checkpoint"]
 
-FORMAT = "qizero-checkpoint 2"  # 1: networks with batch norm, one window for all variants
+# 1: networks with batch norm, one window for all variants. 2: no heads for the soft policy and the final board.
+FORMAT = "qizero-checkpoint 3"
 WEIGHTS = "weights.safetensors"
 
 

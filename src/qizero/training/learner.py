@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from qizero.games.catalog import Game
+from qizero.nets.growth import grown_state
 from qizero.nets.network import MOVES_LEFT_UNIT, Network, weights_of_state
 from qizero.nets.weights import NetworkWeights
 from qizero.training.replay import Batch
@@ -32,12 +33,14 @@ class Losses:
     policy: float  # cross-entropy minus the target's own entropy: 0 is perfect
     value: float  # cross-entropy of win, draw, loss
     moves_left: float
+    soft_policy: float  # as policy, for flattened targets
     final_board: float  # mean square per cell
     policy_entropy: float  # of the network's policy, in nats
     value_accuracy: float  # share of rows whose most likely result is the one that came
     gradient_norm: float
 
 
+SOFT_POLICY_TEMPERATURE = 4.0  # of the flattened targets, as in KataGo
 ILLEGAL_LOGIT = -1e4  # its probability is 0, and 0 times its logarithm too
 PART_ROWS = 64
 """Rows that are learnt from in one piece. The pieces of a step are the same for any number of threads, and their
@@ -72,11 +75,12 @@ class Learner:
             lr=config.learning_rate,
         )
         self.steps = 0
+        self.grown_at_step = 0  # the learning rate warms up again from there
 
     def learning_rate(self, progress: float) -> float:
         """Linear warm-up over the first steps, cosine over the run (`progress` 0 … 1)."""
         config = self.config
-        warmup = min(1.0, (self.steps + 1) / max(1, config.warmup_steps))
+        warmup = min(1.0, (self.steps - self.grown_at_step + 1) / max(1, config.warmup_steps))
         low = config.final_learning_rate_share
         cosine = low + (1 - low) * (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2
         return config.learning_rate * warmup * cosine
@@ -121,6 +125,12 @@ class Learner:
         log_policy = F.log_softmax(policy_logits.masked_fill(~legal, ILLEGAL_LOGIT), dim=1)
         entropy = -(target * torch.log(target.clamp_min(1e-12))).sum(1)
         policy_loss = (-(target * log_policy).sum(1) - entropy).mean() * share
+        # What is nearly as good as the best move shows in the flattened target, and with it why.
+        soft_target = torch.where(target > 0, target, 0).pow(1 / SOFT_POLICY_TEMPERATURE)
+        soft_target = soft_target / soft_target.sum(1, keepdim=True).clamp_min(1e-12)
+        soft_log_policy = F.log_softmax(output.soft_policy.float().masked_fill(~legal, ILLEGAL_LOGIT), dim=1)
+        soft_entropy = -(soft_target * torch.log(soft_target.clamp_min(1e-12))).sum(1)
+        soft_loss = (-(soft_target * soft_log_policy).sum(1) - soft_entropy).mean() * share
         mixed = (1 - config.root_value_share) * tensor(batch.outcome) + config.root_value_share * tensor(batch.root)
         value_loss = -(mixed * F.log_softmax(wdl_logits, dim=1)).sum(1).mean() * share
         moves_loss = F.huber_loss(output.moves_left.float(), tensor(batch.plies_left) / MOVES_LEFT_UNIT) * share
@@ -129,6 +139,7 @@ class Learner:
             policy_loss
             + config.value_weight * value_loss
             + config.moves_left_weight * moves_loss
+            + config.soft_policy_weight * soft_loss
             + config.final_board_weight * board_loss
         )
         gradients = torch.autograd.grad(loss, self._parameters)
@@ -140,6 +151,7 @@ class Learner:
             "policy": policy_loss.item(),
             "value": value_loss.item(),
             "moves_left": moves_loss.item(),
+            "soft_policy": soft_loss.item(),
             "final_board": board_loss.item(),
             "policy_entropy": policy_entropy.item(),
             "value_accuracy": hits.item(),
@@ -170,7 +182,14 @@ class Learner:
                 tensors[f"optimizer.{index}.{name}"] = tensor
         return {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
 
-    def load_tensors(self, tensors: dict[str, Tensor], steps: int) -> None:
+    def grow_from(self, small: Learner) -> None:
+        """Takes up what a smaller network has learnt; this one is untrained. The optimiser begins anew."""
+        untrained = self.network
+        self.average = grown_state(small.average, untrained)
+        self.network.load_state_dict(grown_state(small.network.state_dict(), untrained))
+        self.steps = self.grown_at_step = small.steps
+
+    def load_tensors(self, tensors: dict[str, Tensor], steps: int, grown_at_step: int = 0) -> None:
         def part(prefix: str) -> dict[str, Tensor]:
             return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
@@ -182,7 +201,7 @@ class Learner:
             index, _, key = name.partition(".")
             state["state"].setdefault(int(index), {})[key] = tensor
         self.optimizer.load_state_dict(state)
-        self.steps = steps
+        self.steps, self.grown_at_step = steps, grown_at_step
 
 
 def pieces_of(rows: int) -> list[slice]:

@@ -81,8 +81,7 @@ class Run:
         torch.manual_seed(self.config.run.seed)
         # The largest board of the variants: a network made for it has every layer that the others need.
         self.game = max(self.games, key=lambda game: game.board_shape)
-        network = Network.for_game(NetworkConfig.parse(self.config.run.network), self.game)
-        self.learner = Learner(network, self.config.training, self.threads)
+        self.learner = self._new_learner(self.config.run.first_network or self.config.run.network)
         self.windows = [Window(game) for game in self.games]
         checkpoint = load_newest(
             self.directory / "checkpoints", lambda problem: self.events.emit("warning", text=problem)
@@ -95,6 +94,22 @@ class Run:
         (self.directory / "nets" / "current.onnx").unlink(missing_ok=True)
         self._write_nets()
 
+    def _new_learner(self, network: str) -> Learner:
+        self.network = network
+        return Learner(Network.for_game(NetworkConfig.parse(network), self.game), self.config.training, self.threads)
+
+    def _grow_if_due(self) -> None:
+        """The first network becomes the one that the run is to end with, and goes on from what it knows."""
+        run = self.config.run
+        if self.network == run.network or self.progress < run.grow_at:
+            return
+        torch.manual_seed(run.seed + 1)  # whether the run was resumed or not
+        small, old = self.learner, self.network
+        self.learner = self._new_learner(run.network)
+        self.learner.grow_from(small)
+        self.backend = run.backend
+        self.events.emit("grown", cycle=self.cycle, small=old, large=run.network, share=run.grow_at)
+
     def _check_or_write_config(self) -> None:
         path = self.directory / "config.json"
         origin = provenance(seed=self.config.run.seed, options={}, packages=("torch", "onnxruntime"))
@@ -106,7 +121,7 @@ class Run:
             saved = json.loads(path.read_text("utf-8"))["config"]
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"{path} cannot be read ({error}); use another --run directory") from None
-        fixed = [("game",), ("run", "network"), ("run", "variants"), ("selfplay", "slots")]
+        fixed = [("game",), ("run", "network"), ("run", "first_network"), ("run", "variants"), ("selfplay", "slots")]
         mine = json.loads(json.dumps(self.config.to_json()))
         for keys in fixed:
             old, new = saved, mine
@@ -130,7 +145,9 @@ class Run:
         self.total_rows = state["total_rows"]
         self.total_games = state["total_games"]
         self.rng.bit_generator.state = state["rng"]
-        self.learner.load_tensors(checkpoint.tensors, state["steps"])
+        if state["network"] != self.network:
+            self.learner = self._new_learner(state["network"])
+        self.learner.load_tensors(checkpoint.tensors, state["steps"], state["grown_at_step"])
         self.parked = [checkpoint.blobs.get(f"games-{i}.bin") for i in range(len(self.games))]
         for i, (game, cycles) in enumerate(zip(self.games, state["windows"], strict=True)):
             for cycle in cycles:
@@ -195,9 +212,12 @@ class Run:
             learn_start = time.perf_counter()
             losses = self._learn(new_rows, progress)
             learn_seconds = time.perf_counter() - learn_start
-            self._make_evaluators()
             self.cycle += 1
             self.seconds += time.perf_counter() - started
+            seam_start = time.perf_counter()
+            self._grow_if_due()
+            self._make_evaluators()
+            self.seconds += time.perf_counter() - seam_start
             self._save()
             self._report(results, new_rows, losses, learn_seconds, time.perf_counter() - started)
             after_cycle(self)
@@ -276,6 +296,8 @@ class Run:
             "total_rows": self.total_rows,
             "total_games": self.total_games,
             "steps": self.learner.steps,
+            "network": self.network,
+            "grown_at_step": self.learner.grown_at_step,
             "rng": self.rng.bit_generator.state,
             "windows": [window.cycles() for window in self.windows],
             "learning_rate": self.learner.learning_rate(self.progress),
@@ -348,6 +370,7 @@ class Run:
             "new_rows": new_rows,
             "window": sum(len(window) for window in self.windows),
             "steps": self.learner.steps,
+            "network": self.network,
             "learning_rate": self.learner.learning_rate(self.progress),
             "simulations_per_s": counters["simulations"] / play_seconds,
             "evaluations_per_s": counters["rows"] / play_seconds,

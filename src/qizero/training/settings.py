@@ -81,6 +81,10 @@ class RunSettings(Section):
         default=(), description="Share of each variant in the rows of a cycle; empty: equal shares."
     )
     network: str = Field(default="small", description="Size of the network: tiny, small, base or channels x blocks.")
+    first_network: str = Field(
+        default="", description="Size of the network that the run begins with, and grows from; empty: run.network."
+    )
+    grow_at: float = number(0.25, 0, 1, "Share of the run after which the first network grows into run.network.")
     minutes: float = number(
         60.0, 0.01, 100_000, "Minutes of learning in all, over all resumptions; schedules end there."
     )
@@ -99,6 +103,15 @@ class RunSettings(Section):
     @classmethod
     def _network(cls, value: str) -> str:
         NetworkConfig.parse(value)
+        return value
+
+    @field_validator("first_network")
+    @classmethod
+    def _first_network(cls, value: str, info: ValidationInfo) -> str:
+        if value and "network" in info.data:
+            small, large = NetworkConfig.parse(value), NetworkConfig.parse(info.data["network"])
+            if small.channels > large.channels or small.blocks > large.blocks:
+                raise ValueError(f"it cannot grow into run.network, {info.data['network']!r}: that is smaller")
         return value
 
     @field_validator("backend")
@@ -166,6 +179,9 @@ class SelfPlaySettings(Section):
     )
     random_opening_share: float = core("selfplay.random_opening_share", 0.25)
     random_plies: int = core("selfplay.random_plies", 6)
+    opening_temperature: float = core("selfplay.opening_temperature")
+    opening_limit: float = core("selfplay.opening_limit")
+    opening_tries: int = core("selfplay.opening_tries")
     temperature: float = core("selfplay.temperature")
     temperature_plies: int = core("selfplay.temperature_plies")
     temperature_halflife: float = core("selfplay.temperature_halflife", 4.0)
@@ -177,6 +193,7 @@ class SelfPlaySettings(Section):
     oracle_root_effort: float = core("search.oracle_root_effort")
     prove_nodes: int = core("selfplay.prove_nodes")
     prove_from_ply: int = core("selfplay.prove_from_ply")
+    value_lambda: float = core("selfplay.value_lambda")
     limit_value_share: float = core("selfplay.limit_value_share")
     cache_positions: int = core("pool.cache_positions", 1 << 18)
 
@@ -218,6 +235,9 @@ class LearningSettings(Section):
     )
     value_weight: float = number(1.0, 0, 100, "Weight of the value in the loss; the policy has 1.")
     moves_left_weight: float = number(0.05, 0, 100, "Weight of the moves left in the loss.")
+    soft_policy_weight: float = number(
+        0.0, 0, 100, "Weight, in the loss, of a second policy that learns the targets flattened. KataGo: 8."
+    )
     final_board_weight: float = number(
         0.0, 0, 100, "Weight, in the loss, of whose piece will stand on each cell when the game ends."
     )
