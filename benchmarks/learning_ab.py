@@ -140,6 +140,8 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="only write docs/experiments.md")
     options = parser.parse_args()
     if options.match is not None:
+        if options.name == parser.get_default("name"):
+            parser.error("--match needs a --name: what was tried")
         write([*read_entries(), entry_of_match(options.match, options.name)])
         return 0
     if options.table or options.game is None:

@@ -147,9 +147,8 @@ class FixedEvaluator:
 def play_openings(games: int, **values: Any) -> tuple[NDArray[Any], list[dict[str, Any]]]:
     game = load_game("connect4")
     evaluator = FixedEvaluator(game, [0.4, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05])
-    params = SelfPlayParams(
-        SearchParams(simulations=4), random_opening_share=1.0, random_plies=6, adjudicate=False, **values
-    )
+    chosen = {"random_opening_share": 1.0, "random_plies": 6, "adjudicate": False} | values
+    params = SelfPlayParams(SearchParams(simulations=4), **chosen)
     selfplay = new_selfplay(game, PoolConfig(slots=8, seed=3, random_symmetry=False), params)
     parts: list[NDArray[np.uint8]] = []
     played: list[dict[str, Any]] = []
@@ -182,6 +181,12 @@ def test_decided_openings_are_drawn_again() -> None:
         shares.append(float((np.abs(rows["root"][first, 0] - rows["root"][first, 2]) > 0.5).mean()))
     assert shares[0] > 0.2
     assert shares[1] < 0.02, "eight tries find a balanced opening nearly always"
+
+
+def test_openings_that_are_drawn_again_keep_their_share_of_the_games() -> None:
+    for temperature in (0.0, 2.0):
+        _, games = play_openings(1500, random_opening_share=0.5, opening_temperature=temperature, opening_limit=0.3)
+        assert np.mean([played["opening_plies"] > 0 for played in games]) == pytest.approx(0.5, abs=0.05)
 
 
 def test_surprise_is_the_distance_between_search_and_network() -> None:
@@ -241,7 +246,8 @@ def test_values_are_averaged_over_the_rest_of_the_game(spec: str) -> None:
         for i in reversed(range(count)):
             if i + 1 < count:
                 later = wanted if movers[i] == movers[i + 1] else wanted[::-1]
-                wanted = 0.25 * plain["root"][row + i] + 0.75 * later
+                own = plain["root"][row + i]
+                wanted = own if own.max() == 1 else 0.25 * own + 0.75 * later  # what is proven stays
             np.testing.assert_allclose(averaged["root"][row + i], wanted, atol=1e-5)
         row += count
     assert row == len(plain)

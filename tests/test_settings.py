@@ -133,6 +133,7 @@ def test_all_problems_are_named_at_once_with_their_source(tmp_path: Path) -> Non
         ('run.variants=["chess"]', "run.variants is ['chess']: there is no game 'chess'"),
         ('run.variants=["connect4", "othello"]', "they are not variants of one game"),
         ('run.variants=["othello"]', "they are not variants of connect4"),
+        ("selfplay.final_root_policy_temperature=0.05", "it must be 0 or at least 0.1"),
         ("selfplay.gumbel=1", "selfplay.gumbel is 1, not true or false"),
         ("selfplay.c_scale=nan", "selfplay.c_scale is nan, not a number between 0 and 1,000"),
         ("selfplay.c_scale=1e999", "selfplay.c_scale is inf, not a number"),

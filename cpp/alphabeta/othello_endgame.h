@@ -70,8 +70,7 @@ class OthelloEndgame {
         if (lower >= beta) break;
       }
     }
-    // Every empty cell may take a stone, with a pass before each.
-    const int plies = 2 * (64 - std::popcount(own | other));
+    const int plies = 64 - std::popcount(own | other);  // about: passes come on top, cells that stay empty come off
     verdict = Verdict{best > 0 ? win_of(mover) : best < 0 ? win_of(1 - mover) : Outcome::draw, plies, best_action};
     return best;
   }

@@ -19,7 +19,7 @@ namespace qizero {
 // A proven result, and an action that leads to it.
 struct Verdict {
   Outcome outcome;
-  int distance;  // plies in which the proof reaches the end, at least 1; a quicker win may exist
+  int distance;  // about how many plies the proof takes to the end, at least 1; a quicker win may exist
   Action action;
 };
 

@@ -127,6 +127,7 @@ class Search {
     start_time_ = std::chrono::steady_clock::now();
     find_win_at_once(root, *root_position_);
     ask_about_root();
+    walks_began_ = std::chrono::steady_clock::now();
     if (tree_.node(root).expanded()) prepare_root();
   }
 
@@ -528,9 +529,9 @@ class Search {
     double left = std::numeric_limits<double>::infinity();
     if (values.simulations > 0) left = static_cast<double>(values.simulations - counters_.simulations);
     if (values.milliseconds > 0 && counters_.simulations >= 32) {
-      const double elapsed = elapsed_milliseconds();
-      const double per_millisecond = static_cast<double>(counters_.simulations) / std::max(elapsed, 1e-3);
-      left = std::min(left, 1.5 * per_millisecond * std::max(values.milliseconds - elapsed, 0.0));
+      const std::chrono::duration<double, std::milli> walking = std::chrono::steady_clock::now() - walks_began_;
+      const double per_millisecond = static_cast<double>(counters_.simulations) / std::max(walking.count(), 1e-3);
+      left = std::min(left, 1.5 * per_millisecond * std::max(values.milliseconds - elapsed_milliseconds(), 0.0));
     }
     return left;
   }
@@ -561,7 +562,7 @@ class Search {
       if (is_known_loss(child, node.to_move)) return {0, static_cast<double>(child.distance), 0};
       if (child.known() && child.result != Outcome::draw) return {3, -static_cast<double>(child.distance), 0};
       if (node.known() && !child.known()) return {1, -1, 0};  // a proven draw is one by a known draw
-      if (by_bound) return {2, visits[i] >= enough ? lower_bound(child, node.to_move) : -2.0, visits[i]};
+      if (by_bound) return {2, visits[i] >= enough ? lower_bound(child, node.to_move) : -1e9, visits[i]};
       return {2, visits[i], child_value(child, node.to_move, 0.0, -1.0)};
     };
     std::size_t best = 0;
@@ -661,7 +662,7 @@ class Search {
   int started_ = 0;  // simulations begun, those under way included
   StopReason stop_ = StopReason::none;
   SearchCounters counters_;
-  std::chrono::steady_clock::time_point start_time_;
+  std::chrono::steady_clock::time_point start_time_, walks_began_;
 
   std::vector<Leaf> pending_;
   std::vector<char> pending_busy_;

@@ -44,7 +44,8 @@ class RecordLayout {
     layout.root_ = layout.add("root", "<f4", 3, 4);        // the same, as the search saw it
     layout.plies_left_ = layout.add("plies_left", "<u2", 1, 2);
     layout.ply_ = layout.add("ply", "<u2", 1, 2);
-    layout.surprise_ = layout.add("surprise", "<f4", 1, 4);  // KL(target policy || the network's policy), in nats
+    layout.surprise_ =
+        layout.add("surprise", "<f4", 1, 4);  // KL(target policy || network's), in nats; 0 if proven without it
     layout.final_board_ = layout.add("final_board", "i1", cells, 1);  // when the game ended: 1 the mover's, -1, 0 empty
     return layout;
   }

@@ -299,10 +299,10 @@ class SelfPlay final : public Pool<G>::Driver {
 
   SelfPlayGame& game(int slot) { return games_[static_cast<std::size_t>(slot)]; }
 
-  // One evaluation, for its policy.
+  // As little as possible, for the policy of the root. Without the solver, which would see nothing but a win at once.
   static SearchParams glance_of(SearchParams params) {
     params.simulations = 1;
-    params.gumbel = false;
+    params.gumbel = params.solver = false;
     params.noise_epsilon = 0;
     params.oracle_effort = params.oracle_root_effort = 0;
     return params;
@@ -311,9 +311,11 @@ class SelfPlay final : public Pool<G>::Driver {
   // The search has had a glance at a position of the opening.
   bool draw_opening_ply(SelfPlayGame& g, Search<G>& search) {
     std::vector<ActionStatistics> rows = search.statistics();
+    float highest = 0;
+    for (const ActionStatistics& row : rows) highest = std::max(highest, row.prior);
     double total = 0;
     for (ActionStatistics& row : rows)
-      total += row.prior = static_cast<float>(std::pow(row.prior, 1 / params_.opening_temperature));
+      total += row.prior = std::pow(row.prior / highest, static_cast<float>(1 / params_.opening_temperature));
     double ticket = search.rng().uniform() * total;
     Action action = rows.back().action;
     for (const ActionStatistics& row : rows)
@@ -352,7 +354,8 @@ class SelfPlay final : public Pool<G>::Driver {
     do {  // an opening that ends the game teaches nothing: another one
       position = initial_;
       g.actions.clear();
-      if (params_.random_plies > 0 && rng.uniform() < params_.random_opening_share) {
+      const bool again = g.openings_drawn > 1;  // a game that has an opening keeps having one
+      if (params_.random_plies > 0 && (again || rng.uniform() < params_.random_opening_share)) {
         const auto plies = 1 + rng.below(static_cast<std::uint32_t>(params_.random_plies));
         if (params_.opening_temperature > 0) {
           g.opening_left = static_cast<int>(plies);
@@ -443,6 +446,7 @@ class SelfPlay final : public Pool<G>::Driver {
     if (share <= 0) return;
     for (std::size_t i = rows.size(); i-- > 1;) {
       Searched& row = rows[i - 1];
+      if (std::max({row.root[0], row.root[1], row.root[2]}) == 1.0f) continue;  // proven: nothing later knows better
       const bool same_mover = row.position.to_move() == rows[i].position.to_move();
       for (const int part : {0, 1, 2})
         row.root[part] = (1 - share) * row.root[part] + share * rows[i].root[same_mover ? part : 2 - part];

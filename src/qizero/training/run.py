@@ -126,8 +126,8 @@ class Run:
         for keys in fixed:
             old, new = saved, mine
             for key in keys:
-                old, new = old.get(key, {}), new[key]
-            if old != new:
+                old, new = old.get(key, {} if key != keys[-1] else None), new[key]
+            if old is not None and old != new:  # what an earlier version did not know is left to the checkpoint
                 raise RunError(
                     f"{self.directory} is a run with {'.'.join(keys)} = {old!r}, not {new!r}; "
                     "use another --run directory"

@@ -177,6 +177,14 @@ class SelfPlaySettings(Section):
     final_root_policy_temperature: float = number(
         0.0, 0, 10, "root_policy_temperature at the end of the run; linear in between; 0: the same all the time."
     )
+
+    @field_validator("final_root_policy_temperature")
+    @classmethod
+    def _final_root_policy_temperature(cls, value: float) -> float:
+        if 0 < value < (low := CORE_SETTINGS["search.root_policy_temperature"].low):
+            raise ValueError(f"it must be 0 or at least {low:g}")
+        return value
+
     random_opening_share: float = core("selfplay.random_opening_share", 0.25)
     random_plies: int = core("selfplay.random_plies", 6)
     opening_temperature: float = core("selfplay.opening_temperature")
@@ -239,7 +247,7 @@ class LearningSettings(Section):
         0.0, 0, 100, "Weight, in the loss, of a second policy that learns the targets flattened. KataGo: 8."
     )
     final_board_weight: float = number(
-        0.0, 0, 100, "Weight, in the loss, of whose piece will stand on each cell when the game ends."
+        0.0, 0, 100, "Weight, in the loss, of whose piece stands on each cell when the game ends, or is adjudicated."
     )
     bf16: bool = Field(default=False, description="Learn in bfloat16, with torch's autocast.")
 
@@ -341,9 +349,14 @@ def make_settings(game: str, layers: Sequence[tuple[str, Mapping[str, Any]]], pr
         settings = Settings.model_validate({"game": game, **values})
     except ValidationError as invalid:
         problems += problems_of(invalid, values, sources)
-    if settings is not None and not problems and load_game(settings.variants[0]).name != (name := load_game(game).name):
-        source = sources["run", "variants"]
-        problems.append(f"{source}: run.variants is {shown(settings.variants)}: they are not variants of {name}")
+    if settings is not None and not problems and settings.run.variants:
+        try:
+            name = load_game(game).name
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+        if load_game(settings.variants[0]).name != name:
+            source = sources["run", "variants"]
+            problems.append(f"{source}: run.variants is {shown(settings.variants)}: they are not variants of {name}")
     if settings is None or problems:
         raise SettingsError("; ".join(problems))
     return settings
