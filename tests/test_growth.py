@@ -91,6 +91,7 @@ SMALL = (
     "run.first_network=8x1",
     "run.grow_at=0.5",
     "run.threads=1",
+    "run.backend=onnxruntime",  # "auto" takes the one that is fastest at the moment
     "run.cycles=4",
     "selfplay.slots=16",
     "selfplay.simulations=8",
