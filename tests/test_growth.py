@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_run import run_cycles, small_config
 
-from qizero.base.events import Events
 from qizero.games.catalog import load_game
 from qizero.nets.architecture import NetworkConfig
 from qizero.training.checkpoint import list_checkpoints, load_checkpoint
-from qizero.training.run import Run
 from qizero.training.settings import LearningSettings, SettingsError, load_settings
 
 pytestmark = pytest.mark.training
@@ -86,34 +85,9 @@ def test_the_learning_rate_warms_up_again() -> None:
     assert grown.learning_rate(0.0) == pytest.approx(0.1 * grown.config.learning_rate)
 
 
-SMALL = (
-    "run.network=16x2",
-    "run.first_network=8x1",
-    "run.grow_at=0.5",
-    "run.threads=1",
-    "run.backend=onnxruntime",  # "auto" takes the one that is fastest at the moment
-    "run.cycles=4",
-    "selfplay.slots=16",
-    "selfplay.simulations=8",
-    "selfplay.final_simulations=8",
-    "replay.rows_per_cycle=200",
-    "training.batch=32",
-    "evaluation.enabled=false",
-)
-
-
 def train(directory: Path, stop_after: int | None = None) -> list[tuple[str, Any]]:
-    seen: list[tuple[str, Any]] = []
-    events = Events()
-    events.subscribe(lambda name, values: seen.append((name, values)))
-    run = Run(directory, load_settings("tictactoe", None, SMALL), events)
-    run.open()
-
-    def after_cycle(run: Run) -> None:
-        run.stop = run.cycle == stop_after
-
-    run.train(after_cycle)
-    return seen
+    growing = ("run.network=16x2", "run.first_network=8x1", "run.grow_at=0.5")
+    return run_cycles(directory, small_config(4, *growing), stop_after)[1]
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3])

@@ -40,7 +40,7 @@ class OthelloEndgame {
  private:
   struct OutOfNodes {};
 
-  // More empty cells than this are hardly ever solved by so many nodes, so they are not tried: each one more needs
+  // Positions with more empty cells are rarely solved within `nodes`, so they are not tried. One more empty cell needs
   // about two and a half times as many.
   static int most_empty(std::int64_t nodes) {
     int empty = 5;

@@ -6,12 +6,10 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
+#include "base/idle_pool.h"
 #include "games/game.h"
 
 namespace qizero {
@@ -63,23 +61,10 @@ class Oracles {
   std::optional<Verdict> prove(const G& position, std::int64_t nodes) {
     static_assert(OracleFor<Oracle, G>);
     if (nodes <= 0) return std::nullopt;
-    std::unique_ptr<Idle> oracle;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        oracle = std::move(idle_.back());
-        idle_.pop_back();
-      }
-    }
-    if (!oracle) oracle = std::make_unique<Idle>();
-    const std::optional<Verdict> verdict = oracle->prove(position, nodes);
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(oracle));
-    return verdict;
+    return idle_.borrow([&](Idle& oracle) { return oracle.prove(position, nodes); });
   }
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Idle>> idle_;
+  IdlePool<Idle> idle_;
 };
 
 }  // namespace qizero

@@ -1,12 +1,10 @@
 // Exact results of positions near the end of a game, by alpha-beta over the rules alone.
 #pragma once
 
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <vector>
 
 #include "alphabeta/alphabeta.h"
+#include "base/idle_pool.h"
 
 namespace qizero {
 
@@ -27,17 +25,19 @@ class Provers {
   // Nothing if `nodes` do not suffice for a proof. The game in the position is not over.
   std::optional<Proof<G>> prove(const G& position) {
     if (nodes_ <= 0) return std::nullopt;
-    std::unique_ptr<Search> search = take();
-    search->begin(position, {.nodes = nodes_, .margin = every_action}, nullptr);
-    while (search->deepen()) {
-    }
-    std::optional<Proof<G>> proof = proof_of(position, search->result());
-    give_back(std::move(search));
-    return proof;
+    return idle_.borrow(
+        [&](Search& search) {
+          search.begin(position, {.nodes = nodes_, .margin = every_action}, nullptr);
+          while (search.deepen()) {
+          }
+          return proof_of(position, search.result());
+        },
+        table_megabytes);
   }
 
  private:
   using Search = AlphaBeta<G, PositionBoard<G, OutcomeOnly>>;
+  static constexpr int table_megabytes = 1;
   static constexpr int every_action = 2 * win_score;  // no action is so much worse that its score would not be exact
 
   static std::optional<Proof<G>> proof_of(const G& position, const AlphaBetaResult& result) {
@@ -53,21 +53,8 @@ class Provers {
     return proof;
   }
 
-  std::unique_ptr<Search> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<Search>(1);
-    std::unique_ptr<Search> search = std::move(idle_.back());
-    idle_.pop_back();
-    return search;
-  }
-  void give_back(std::unique_ptr<Search> search) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(search));
-  }
-
   std::int64_t nodes_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Search>> idle_;
+  IdlePool<Search> idle_;
 };
 
 }  // namespace qizero

@@ -183,7 +183,7 @@ class Learner:
         return {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
 
     def grow_from(self, small: Learner) -> None:
-        """Takes up what a smaller network has learnt; this one is untrained. The optimiser begins anew."""
+        """Takes up what a smaller network has learnt; this one is untrained. The optimiser starts from zero."""
         untrained = self.network
         self.average = grown_state(small.average, untrained)
         self.network.load_state_dict(grown_state(small.network.state_dict(), untrained))
