@@ -168,20 +168,35 @@ void gomoku_verdicts_hold_against_every_answer() {
 
 // ---- The tree search ----
 
+// A search that asks the oracles of its game.
+template <Game G>
+struct AskingSearch {
+  PreparedParams params;
+  Oracles<G> oracles;
+  Search<G> search{1};
+
+  AskingSearch(const G& position, int simulations, double leaf_effort, double root_effort)
+      : params(params_of(simulations, leaf_effort, root_effort)) {
+    search.set_oracles(&oracles);
+    search.reset(position);
+  }
+  static SearchParams params_of(int simulations, double leaf_effort, double root_effort) {
+    SearchParams values;
+    values.simulations = simulations;
+    values.oracle_effort = leaf_effort;
+    values.oracle_root_effort = root_effort;
+    return values;
+  }
+};
+
 void verdicts_travel_up_the_tree() {
   int proven = 0;
   for (int seed = 0; seed < 300; ++seed) {
     const RandomGame position = RandomGame::initial({seed, 7, 5, 4});
     if (position.outcome() != Outcome::ongoing) continue;
-    SearchParams params;
-    params.simulations = 400;
-    params.oracle_effort = 1;
-    Oracles<RandomGame> oracles;
-    Search<RandomGame> search(1);
-    search.set_oracles(&oracles);
-    search.reset(position);
-    const PreparedParams prepared(params);
-    search.begin(prepared);
+    AskingSearch<RandomGame> asking(position, 400, 1, 0);
+    auto& search = asking.search;
+    search.begin(asking.params);
     run_search(search, 1, [&](const RandomGame& leaf, ScoredActions<RandomGame>& scored) {
       CHECK(leaf.ply() < 3, "a position that the oracle knows is evaluated");
       return evaluate_by_hash(leaf, scored);
@@ -199,17 +214,10 @@ void verdicts_travel_up_the_tree() {
 
 void a_known_child_can_become_the_root() {
   for (int seed = 0; seed < 100; ++seed) {
-    RandomGame position = RandomGame::initial({seed, 9, 2, 4});
-    SearchParams params;
-    params.simulations = 50;
-    params.oracle_effort = 1;
-    const PreparedParams prepared(params);
-    Oracles<RandomGame> oracles;
-    Search<RandomGame> search(1);
-    search.set_oracles(&oracles);
-    search.reset(position);
+    AskingSearch<RandomGame> asking(RandomGame::initial({seed, 9, 2, 4}), 50, 1, 0);
+    auto& search = asking.search;
     while (search.root_position().outcome() == Outcome::ongoing) {  // past the plies that only the oracle knows
-      search.begin(prepared);
+      search.begin(asking.params);
       run_search(search);
       const Outcome before = minimax(search.root_position());
       CHECK(!search.root_node().known() || search.root_node().result == before, "a proof is wrong");
@@ -224,15 +232,9 @@ void the_root_is_asked_with_its_own_budget() {
   Rng rng(5);
   for (int i = 0; i < 20; ++i) {
     const Othello position = random_othello(rng, 11);
-    SearchParams params;
-    params.simulations = 2;
-    params.oracle_root_effort = 1;
-    const PreparedParams prepared(params);
-    Oracles<Othello> oracles;
-    Search<Othello> search(1);
-    search.set_oracles(&oracles);
-    search.reset(position);
-    search.begin(prepared);
+    AskingSearch<Othello> asking(position, 2, 0, 1);
+    auto& search = asking.search;
+    search.begin(asking.params);
     CHECK(run_search(search) == 0, "a proven root needs no evaluation");
     OthelloEndgame alone;
     const auto verdict = alone.prove(position, OthelloEndgame::root_nodes);
@@ -245,12 +247,8 @@ void the_root_is_asked_with_its_own_budget() {
 void threads_make_no_difference() {
   Rng rng(6);
   std::vector<Gomoku> positions;
-  for (int i = 0; i < 24; ++i) positions.push_back(random_gomoku(rng, i % 2 == 0 ? 0 : 2));
-  for (Gomoku& position : positions)
-    position = positions.front().options() == position.options() ? position : positions[0];
-  SearchParams params;
-  params.simulations = 60;
-  params.oracle_effort = params.oracle_root_effort = 1;
+  for (int i = 0; i < 24; ++i) positions.push_back(random_gomoku(rng, Gomoku::freestyle));
+  const SearchParams params = AskingSearch<Gomoku>::params_of(60, 1, 1);
   std::vector<std::vector<Action>> chosen;
   for (const int threads : {1, 3}) {
     PoolConfig config;
