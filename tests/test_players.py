@@ -246,6 +246,19 @@ def test_progress_is_what_was_found_so_far(monkeypatch: pytest.MonkeyPatch) -> N
             check_analysis(state, analysis)
 
 
+def test_nothing_is_reported_before_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def report_at_once(search: Any, states: Any, *arguments: Any, **more: Any) -> Any:
+        search.begin(list(states), False)
+        more["on_progress"]()
+        return search_states(search, states, *arguments, **more)
+
+    monkeypatch.setattr("qizero.players.search.search_states", report_at_once)
+    game = load_game("connect4")
+    seen: list[Analysis] = []
+    make_player("rollout:sims=20", game, seed=1).analyze(game.new_initial_state(), on_progress=seen.append)
+    assert seen == []
+
+
 def test_an_error_in_on_progress_reaches_the_caller_and_the_player_goes_on() -> None:
     game = load_game("connect4")
 

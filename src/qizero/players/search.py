@@ -116,7 +116,9 @@ class SearchPlayer(Player):
 
         def report() -> None:
             assert on_progress is not None
-            on_progress(analysis_of(search.result(0)))
+            result = search.result(0)
+            if result.simulations > 0:  # on a busy machine the first report may come before anything is known
+                on_progress(analysis_of(result))
 
         results = search_states(
             search,
