@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from qizero.games.catalog import Game, State, list_games, load_game
-from qizero.players.protocol import Player
+from qizero.players.protocol import Budget, Player
 from qizero.players.search import RandomPlayer
 from qizero.players.specs import make_player
 from qizero.strength.match import (
@@ -91,6 +91,27 @@ def test_progress_counts_moves_and_finished_games() -> None:
     assert all(a.moves < b.moves and a.finished <= b.finished for a, b in itertools.pairwise(seen))
     moves = sum(len(record.actions) - record.opening_plies for record in records)
     assert seen[-1] == MatchProgress(6, 6, moves, result.wins, result.draws, result.losses)
+
+
+def test_games_against_the_clock_are_played_one_after_the_other() -> None:
+    """A player keeps its tree from move to move; with other games in between, it would find another one's."""
+    game = load_game("tictactoe")
+    lengths: list[int] = []
+
+    class Timed(RandomPlayer):
+        def choose_many(self, states: Sequence[State]) -> list[int]:
+            assert len(states) == 1
+            lengths.append(len(states[0].history()))
+            return super().choose_many(states)
+
+    player = Timed(game, seed=1)
+    player.budget = Budget(milliseconds=1)
+    seen: list[MatchProgress] = []
+    play_match(game, player, make_player("random", game, seed=2), 8, seed=3, opening_plies=0, on_progress=seen.append)
+    restarts = sum(later <= earlier for earlier, later in itertools.pairwise(lengths))
+    assert restarts == 7, "its moves are those of eight games in turn"
+    assert [progress.finished for progress in seen] == sorted(progress.finished for progress in seen)
+    assert seen[-1].finished == 8
 
 
 @pytest.mark.parametrize("row", list_games(), ids=lambda row: row.id)

@@ -192,6 +192,25 @@ def test_an_analysis_limited_by_time_goes_on_from_where_it_was(monkeypatch: pyte
     assert player.analyze(state).visits.tolist() == first.visits.tolist(), "a large tree is not kept"
 
 
+def test_a_choice_limited_by_time_goes_on_from_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("connect4")
+    reused: list[bool] = []
+
+    def note(search: Any, states: Any, *arguments: Any, **more: Any) -> Any:
+        reused.append(more["reuse_trees"])
+        return search_states(search, states, *arguments, **more)
+
+    monkeypatch.setattr("qizero.players.search.search_states", note)
+    for spec, expected in (("zero:ms=1", True), ("zero:ms=1,keep_tree=0", False), ("zero:sims=2", False)):
+        player = make_player(spec, game, seed=1)
+        state = game.new_initial_state()
+        player.choose(state)
+        if expected:
+            player.choose_many([state])
+        assert set(reused) == {expected}, spec
+        reused.clear()
+
+
 def test_progress_is_reported_at_most_every_tenth_of_a_second() -> None:
     now, reports = 100.0, 0
 

@@ -195,7 +195,8 @@ class GomocupPlayer(Player):
     """An engine as a player of Gomoku; see the module. Its analyses hold a move only, no value.
 
     `command` is the path of an executable and its arguments. The process starts with the first move and is
-    started again after a failure. `has_moved` tells whether the engine has ever made a move.
+    started again after a failure. `has_moved` tells whether the engine has ever made a move, `failures` how often it
+    has failed to.
     """
 
     def __init__(self, name: str, game: Game, command: str, milliseconds: int) -> None:
@@ -213,6 +214,7 @@ class GomocupPlayer(Player):
         self._game = game
         self._milliseconds = milliseconds
         self.has_moved = False
+        self.failures = 0
         self._process: _Process | None = None
         self._lock = threading.Lock()
 
@@ -230,9 +232,11 @@ class GomocupPlayer(Player):
             except (EOFError, OSError) as error:
                 words = self._process.last_words() if self._process is not None else str(error)
                 self.close()
+                self.failures += 1
                 raise EngineError(f"engine {self._command[0]} {words}") from None
-            except BaseException:
+            except BaseException as error:
                 self.close()
+                self.failures += isinstance(error, EngineError)
                 raise
 
     @property

@@ -17,7 +17,7 @@ from qizero.players.protocol import Budget, CancelToken, Player
 
 __all__ = ["PolicyPlayer", "RandomPlayer", "SearchPlayer"]
 
-KEPT_TREE_BYTES = 16 << 20
+KEPT_TREE_BYTES = 64 << 20
 """A larger tree is not kept for the next search: a server keeps many players that wait."""
 
 
@@ -48,8 +48,9 @@ class RandomPlayer(Player):
 class SearchPlayer(Player):
     """Tree search with an evaluator: a network, or random playouts in C++.
 
-    Limited by simulations, what it finds depends on the position and the seed alone. An analysis limited by time also
-    keeps what it found in the positions just before. `params` are the player's own from now on; the budget is in them.
+    Limited by simulations, what it finds depends on the position and the seed alone. Limited by time, it also keeps
+    what it found in the position before, one or two actions ago, unless `keep_tree` is false. `params` are the player's
+    own from now on; the budget is in them.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class SearchPlayer(Player):
         threads: int = 1,
         leaves_per_tree: int = 1,
         temperature: float = 0.0,
+        keep_tree: bool = True,
     ) -> None:
         self.name = name
         self._game = game
         self._evaluator = evaluator
         self._params = params
+        self._keep_tree = keep_tree
         self._seed = seed
         self._threads = threads
         self._leaves_per_tree = leaves_per_tree
@@ -91,7 +94,7 @@ class SearchPlayer(Player):
             self._search = None
 
     def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        return self._pick(search_states(self._searcher(1), [state], self._evaluator, cancel=cancel)[0])
+        return self._pick(self._search_one(state, cancel))
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
         return [analysis.action for analysis in self.analyze_many(states)]
@@ -101,7 +104,7 @@ class SearchPlayer(Player):
         if not states:
             return []
         if self._params.milliseconds > 0:
-            results = [search_states(self._searcher(1), [state], self._evaluator)[0] for state in states]
+            results = [self._search_one(state) for state in states]
         else:
             results = search_states(self._searcher(len(states)), states, self._evaluator)
         return [replace(analysis_of(result), action=self._pick(result)) for result in results]
@@ -112,6 +115,15 @@ class SearchPlayer(Player):
         on_progress: Callable[[Analysis], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> Analysis:
+        result = self._search_one(state, cancel, on_progress)
+        return replace(analysis_of(result), action=self._pick(result))
+
+    def _search_one(
+        self,
+        state: State,
+        cancel: CancelToken | None = None,
+        on_progress: Callable[[Analysis], None] | None = None,
+    ) -> SearchResult:
         search = self._searcher(1)
 
         def report() -> None:
@@ -120,17 +132,17 @@ class SearchPlayer(Player):
             if result.simulations > 0:  # on a busy machine the first report may come before anything is known
                 on_progress(analysis_of(result))
 
-        results = search_states(
+        [result] = search_states(
             search,
             [state],
             self._evaluator,
-            reuse_trees=self._params.milliseconds > 0,
+            reuse_trees=self._keep_tree and self._params.milliseconds > 0,
             cancel=cancel,
             on_progress=report if on_progress else None,
         )
-        if results[0].tree_bytes > KEPT_TREE_BYTES:
+        if result.tree_bytes > KEPT_TREE_BYTES:
             self._search = None
-        return replace(analysis_of(results[0]), action=self._pick(results[0]))
+        return result
 
     def _searcher(self, slots: int) -> PositionSearch:
         if self._search is None or self._slots < slots:

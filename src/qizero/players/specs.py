@@ -122,9 +122,16 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
         lcb=options.get("lcb", 0.0),
         early_stop=True,
     )
-    leaves = options.get("leaves", 1)
     return SearchPlayer(
-        spec, game, evaluator, params, seed=seed, threads=threads, leaves_per_tree=leaves, temperature=temperature
+        spec,
+        game,
+        evaluator,
+        params,
+        seed=seed,
+        threads=threads,
+        leaves_per_tree=options.get("leaves", 1),
+        temperature=temperature,
+        keep_tree=options.get("keep_tree", 1) != 0,
     )
 
 
@@ -199,6 +206,7 @@ KINDS: dict[str, Kind] = {
             "oracle": setting("search.oracle_effort"),
             "root_oracle": setting("search.oracle_root_effort"),
             "lcb": setting("search.lcb"),
+            "keep_tree": whole(0, 1),
             "backend": one_of(BACKENDS),
         },
         make_zero,

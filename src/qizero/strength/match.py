@@ -152,7 +152,8 @@ def play_match(
     on_game: Callable[[GameRecord], None] | None = None,
     on_progress: Callable[[MatchProgress], None] | None = None,
 ) -> MatchResult:
-    """Plays `games` games (an odd number is raised by one), up to `at_once` of them at a time as one batch.
+    """Plays `games` games (an odd number is raised by one), up to `at_once` of them at a time as one batch; one after
+    the other if a player has a time limit, for what it found before a move helps it after the answer.
 
     The openings are the balanced ones kept with the game, or `opening_plies` random plies where that is given. With
     `sprt`, the match stops as soon as the test has decided. `on_progress` is called after each batch of moves. Raises
@@ -160,6 +161,7 @@ def play_match(
     """
     openings = match_openings(game, opening_plies, np.random.default_rng(seed))
     pairs = (games + 1) // 2
+    timed = first.budget.milliseconds > 0 or second.budget.milliseconds > 0
     records: list[GameRecord] = []
     pair_scores: list[float] = []
     moves = 0
@@ -174,10 +176,12 @@ def play_match(
             )
 
     while len(pair_scores) < pairs:
-        batch = min(pairs - len(pair_scores), max(1, at_once // 2))
+        batch = 1 if timed else min(pairs - len(pair_scores), max(1, at_once // 2))
         starts = [(opening, side) for opening in itertools.islice(openings, batch) for side in (0, 1)]
-        played = play_games(game, first, second, starts, on_moves)
-        records += played
+        before = len(records)
+        for together in [[start] for start in starts] if timed else [starts]:
+            records += play_games(game, first, second, together, on_moves)
+        played = records[before:]
         pair_scores += [(a.score + b.score) / 2 for a, b in zip(played[::2], played[1::2], strict=True)]
         if on_game:
             for record in played:
@@ -260,15 +264,13 @@ def choose_in_parts(
         if games:
             yield games, player.choose_many([one.state for one in games])
         return
-    failures = 0
     for one in games:
         answer: int | EngineError
         try:
             answer = player.choose(one.state)
         except EngineError as error:
-            failures += 1
-            if failures == MAX_FAILURES_AT_START and not player.has_moved:
-                raise EngineError(f"{error} (the match ended: {failures} failures without a move)") from error
+            if player.failures >= MAX_FAILURES_AT_START and not player.has_moved:
+                raise EngineError(f"{error} (the match ended: {player.failures} failures without a move)") from error
             answer = error
         yield [one], [answer]
 
