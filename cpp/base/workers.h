@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/stages.h"
+
 namespace qizero {
 
 class Workers {
@@ -30,6 +32,7 @@ class Workers {
       for (int i = 0; i < count; ++i) f(i);
       return;
     }
+    bool someone_sleeps;
     {
       const std::lock_guard lock(mutex_);
       function_ = &f;
@@ -37,9 +40,12 @@ class Workers {
       next_ = 0;
       open_ = true;
       ++round_;
+      someone_sleeps = sleeping_ > 0;
     }
-    wake_.notify_all();
+    if (someone_sleeps) wake_.notify_all();
     work(f, count);
+    SpinWait wait;
+    while (busy_ > 0 && wait.spins() < spins_before_sleep) wait.once();
     std::unique_lock lock(mutex_);
     open_ = false;  // a thread that still sleeps has nothing left to do: it is not waited for
     done_.wait(lock, [this] { return busy_ == 0; });
@@ -47,6 +53,8 @@ class Workers {
   }
 
  private:
+  static constexpr int spins_before_sleep = 1'500;  // some tens of microseconds
+
   void work(const std::function<void(int)>& f, int count) {
     try {
       for (int i = next_.fetch_add(1); i < count; i = next_.fetch_add(1)) f(i);
@@ -62,9 +70,13 @@ class Workers {
     for (;;) {
       const std::function<void(int)>* function;
       int count;
+      SpinWait wait;  // the next loop often comes soon, and waking up takes long
+      while (round_ == seen && wait.spins() < spins_before_sleep) wait.once();
       {
         std::unique_lock lock(mutex_);
+        ++sleeping_;
         if (!wake_.wait(lock, stop, [&] { return open_ && round_ != seen; })) return;
+        --sleeping_;
         seen = round_;
         ++busy_;
         function = function_;
@@ -80,8 +92,9 @@ class Workers {
   std::condition_variable_any wake_;
   std::condition_variable done_;
   const std::function<void(int)>* function_ = nullptr;
-  int count_ = 0, busy_ = 0;
-  std::uint64_t round_ = 0;
+  int count_ = 0, sleeping_ = 0;
+  std::atomic<int> busy_{0};
+  std::atomic<std::uint64_t> round_{0};
   bool open_ = false;  // a thread may still join the round
   std::atomic<int> next_{0};
   std::exception_ptr error_;

@@ -256,20 +256,22 @@ struct OfGradients {
   }
 };
 
-// Boards -> transformed[point][board, tile][channel].
+// Boards -> transformed[point][board, tile][channel], of the channels from `first` up to `last`.
 template <class Transform, int M, int N>
-void transform_boards(const Tiling& tiling, const float* input, int channels, int boards, float* transformed) {
+void transform_boards(const Tiling& tiling, const float* input, int channels, int first, int last, int boards,
+                      float* transformed) {
   constexpr int height = M + 2 * Transform::margin, width = N + 2 * Transform::margin;
   const std::size_t stride = point_stride(tiling, boards, channels);
   const std::ptrdiff_t row_stride = static_cast<std::ptrdiff_t>(tiling.padded_width()) * channels;
   const std::ptrdiff_t board_stride = tiling.padded_height() * row_stride;
-  input += (1 - Transform::margin) * (row_stride + channels);
+  input += (1 - Transform::margin) * (row_stride + channels) + first;
+  transformed += first;
   for (int board = 0; board < boards; ++board, input += board_stride)
     for (int tile_row = 0; tile_row < tiling.tile_rows; ++tile_row)
       for (int tile_column = 0; tile_column < tiling.tile_columns; ++tile_column) {
         const float* corner =
             input + tile_row * M * row_stride + static_cast<std::ptrdiff_t>(tile_column) * N * channels;
-        for (int channel = 0; channel < channels; channel += lanes, corner += lanes, transformed += lanes) {
+        for (int channel = first; channel < last; channel += lanes, corner += lanes, transformed += lanes) {
           Vector half[M + 2][width];
 #pragma GCC unroll 8
           for (int column = 0; column < width; ++column) {
@@ -289,6 +291,7 @@ void transform_boards(const Tiling& tiling, const float* input, int channels, in
               store(transformed + static_cast<std::size_t>(row * (N + 2) + column) * stride, out[column]);
           }
         }
+        transformed += channels - (last - first);
       }
 }
 
@@ -444,30 +447,40 @@ std::size_t products_size(const Tiling& tiling, int boards) {
   return static_cast<std::size_t>(tiling.points()) * point_stride(tiling, boards, panel);
 }
 
-// Panel by panel of the output's channels, so that the products of all points stay in the cache until they are
-// transformed back.
+void transform_input(const Tiling& tiling, const float* input, int in_channels, int first, int last, int boards,
+                     float* transformed) {
+  with_tile(tiling, [&]<int M, int N>() {
+    transform_boards<OfData, M, N>(tiling, input, in_channels, first, last, boards, transformed);
+  });
+}
+
+void convolve_transformed(const Tiling& tiling, const Convolution& convolution, const float* transformed, int first,
+                          const float* residual, float* result, bool compact, int boards, float* products) {
+  const int in = convolution.in_channels, rows = boards * tiling.tiles();
+  const std::size_t points = static_cast<std::size_t>(tiling.points()), matrix = static_cast<std::size_t>(in * panel);
+  const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, panel);
+  const float* weights = convolution.packed + static_cast<std::size_t>(first / panel) * points * matrix;
+  for (std::size_t point = 0; point < points; ++point)
+    multiply(transformed + point * in_stride, weights + point * matrix, products + point * out_stride, rows, in, panel);
+  with_tile(tiling, [&]<int M, int N>() {
+    transform_back<M, N>(tiling, products, convolution.bias + first, residual ? residual + first : nullptr,
+                         result + first, compact, convolution.relu, convolution.out_channels, boards);
+  });
+}
+
 void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
               float* result, bool compact, int boards, float* transformed, float* products) {
-  const int in = convolution.in_channels, out = convolution.out_channels, rows = boards * tiling.tiles();
-  with_tile(tiling, [&]<int M, int N>() { transform_boards<OfData, M, N>(tiling, input, in, boards, transformed); });
-  const std::size_t in_stride = point_stride(tiling, boards, in), out_stride = point_stride(tiling, boards, panel);
-  const float* weights = convolution.packed;
-  for (int first = 0; first < out; first += panel) {
-    for (std::size_t point = 0; point < static_cast<std::size_t>(tiling.points()); ++point, weights += in * panel)
-      multiply(transformed + point * in_stride, weights, products + point * out_stride, rows, in, panel);
-    with_tile(tiling, [&]<int M, int N>() {
-      transform_back<M, N>(tiling, products, convolution.bias + first, residual ? residual + first : nullptr,
-                           result + first, compact, convolution.relu, out, boards);
-    });
-  }
+  transform_input(tiling, input, convolution.in_channels, 0, convolution.in_channels, boards, transformed);
+  for (int first = 0; first < convolution.out_channels; first += panel)
+    convolve_transformed(tiling, convolution, transformed, first, residual, result, compact, boards, products);
 }
 
 void add_weight_gradient(const Tiling& tiling, const float* input, const float* gradient, int in_channels,
                          int out_channels, int boards, float* transformed_input, float* transformed_gradient,
                          float* sums) {
   with_tile(tiling, [&]<int M, int N>() {
-    transform_boards<OfData, M, N>(tiling, input, in_channels, boards, transformed_input);
-    transform_boards<OfGradients, M, N>(tiling, gradient, out_channels, boards, transformed_gradient);
+    transform_boards<OfData, M, N>(tiling, input, in_channels, 0, in_channels, boards, transformed_input);
+    transform_boards<OfGradients, M, N>(tiling, gradient, out_channels, 0, out_channels, boards, transformed_gradient);
   });
   const std::size_t in_stride = point_stride(tiling, boards, in_channels);
   const std::size_t out_stride = point_stride(tiling, boards, out_channels);

@@ -66,6 +66,14 @@ struct Convolution {
 void convolve(const Tiling& tiling, const Convolution& convolution, const float* input, const float* residual,
               float* result, bool compact, int boards, float* transformed, float* products);
 
+// The two steps of `convolve`, for threads that share one. The input is transformed, channels `first` up to `last` by
+// one call; when all of them are, each call computes the channel_multiple() channels of the result from `first` on,
+// with products of its own. The products of all points stay in the cache until they are transformed back.
+void transform_input(const Tiling& tiling, const float* input, int in_channels, int first, int last, int boards,
+                     float* transformed);
+void convolve_transformed(const Tiling& tiling, const Convolution& convolution, const float* transformed, int first,
+                          const float* residual, float* result, bool compact, int boards, float* products);
+
 // The gradient of the weights, given that of the results of a convolution without relu. First what some boards
 // contribute is added to `sums`, points() * in_channels * out_channels floats that begin as zeros; input and gradient
 // are boards as above, the other two are to work in (transformed_size of either's channels). Then the sums give

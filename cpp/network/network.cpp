@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "base/stages.h"
 #include "base/workers.h"
 #include "games/game.h"
 #include "network/floats.h"
@@ -47,36 +48,28 @@ struct PackedConvolution {
   Convolution view() const { return {packed.data(), bias.data(), in_channels, out_channels}; }
 };
 
-// rows [n][depth] -> [n][columns], padded with zeros. Several layers with the same input may lie side by side.
+// rows [n][depth] -> [n][columns], columns padded with zeros; only the first `inputs` of the depth have weights.
 class Linear {
  public:
-  Linear(int depth, int columns)
+  Linear(const NamedWeights& weights, const std::string& name, int depth, int inputs, int outputs)
       : depth_(depth),
-        columns_(padded(columns)),
-        weights_(product(depth, columns_)),
-        bias_(static_cast<std::size_t>(columns_)) {}
-
-  // weight [outputs][inputs] into the columns from `column` on; inputs are the first of the depth.
-  void place(const NamedWeights& weights, const std::string& name, int column, int inputs, int outputs) {
-    const auto matrix = named(weights, name + ".weight", product(inputs, outputs));
-    const auto bias = named(weights, name + ".bias", static_cast<std::size_t>(outputs));
-    for (int out = 0; out < outputs; ++out) {
-      bias_.data()[column + out] = bias[static_cast<std::size_t>(out)];
+        columns_(padded(outputs)),
+        packed_(product(depth, columns_)),
+        bias_(static_cast<std::size_t>(columns_)) {
+    const auto matrix = named(weights, name + ".weight", product(inputs, outputs));  // [outputs][inputs]
+    std::ranges::copy(named(weights, name + ".bias", static_cast<std::size_t>(outputs)), bias_.data());
+    Floats turned(packed_.size());
+    for (int out = 0; out < outputs; ++out)
       for (int in = 0; in < inputs; ++in)
-        weights_.data()[product(in, columns_) + static_cast<std::size_t>(column + out)] =
+        turned.data()[product(in, columns_) + static_cast<std::size_t>(out)] =
             matrix[product(out, inputs) + static_cast<std::size_t>(in)];
-    }
-  }
-  void pack() {
-    Floats packed(weights_.size());
-    kernels::pack(weights_.data(), depth_, columns_, packed.data());
-    weights_ = std::move(packed);
+    kernels::pack(turned.data(), depth_, columns_, packed_.data());
   }
 
   int columns() const { return columns_; }
 
   void apply(const float* rows_in, int rows, float* result, bool relu) const {
-    kernels::multiply(rows_in, weights_.data(), result, rows, depth_, columns_);
+    kernels::multiply(rows_in, packed_.data(), result, rows, depth_, columns_);
     for (int row = 0; row < rows; ++row, result += columns_)
       for (int i = 0; i < columns_; ++i) {
         const float value = result[i] + bias_.data()[i];
@@ -86,15 +79,8 @@ class Linear {
 
  private:
   int depth_, columns_;
-  Floats weights_, bias_;
+  Floats packed_, bias_;
 };
-
-Linear linear(const NamedWeights& weights, const std::string& name, int depth, int inputs, int outputs) {
-  Linear layer(depth, outputs);
-  layer.place(weights, name, 0, inputs, outputs);
-  layer.pack();
-  return layer;
-}
 
 // Mean and maximum of `channels` channels over `count` rows that lie `stride` floats apart -> out[2 * channels].
 void pool(const float* rows, int count, std::ptrdiff_t stride, int channels, float* out) {
@@ -175,11 +161,17 @@ void validate(const NetworkShape& shape, int threads) {
 struct Network::Parts {
   NetworkShape shape;
   Tiling tiling;
-  std::vector<PackedConvolution> tower;  // the stem, then two for each block
-  Linear features;                       // of each cell: the policy's channels, then the value's
+  std::vector<PackedConvolution> tower;    // the stem, then two for each block
+  Linear policy_features, value_features;  // of each cell
   Linear value_hidden, wdl;
   std::vector<Linear> policy;  // one layer, and one for the pass
   int max_boards;
+  int rounds_apart = 0;  // evaluations of few boards, each by one thread, until threads share them again
+
+  // Tiles up to which a batch is evaluated by all threads together.
+  static constexpr int few_tiles = 24;
+  // Where another program holds a core, threads that wait for each other are slower than one.
+  static constexpr int rounds_apart_after_a_delay = 100;
 
   // What one thread works in.
   struct Workspace {
@@ -193,15 +185,17 @@ struct Network::Parts {
       : shape(network_shape),
         tiling(kernels::best_tiling(shape.height, shape.width)),
         tower(make_tower(weights)),
-        features(make_features(weights)),
-        value_hidden(
-            linear(weights, "value_hidden", 2 * shape.head_channels, 2 * shape.head_channels, shape.value_hidden)),
-        wdl(linear(weights, "wdl", value_hidden.columns(), shape.value_hidden, 3)),
+        policy_features(weights, "policy_features.conv", padded(shape.channels), shape.channels, shape.head_channels),
+        value_features(weights, "value_features.conv", padded(shape.channels), shape.channels, shape.head_channels),
+        value_hidden(weights, "value_hidden", 2 * shape.head_channels, 2 * shape.head_channels, shape.value_hidden),
+        wdl(weights, "wdl", value_hidden.columns(), shape.value_hidden, 3),
         policy(make_policy(weights)),
         max_boards(std::max(1, tiles_at_once / tiling.tiles())),
         workers(threads) {
     for (int i = 0; i < threads; ++i) workspaces.push_back(make_workspace());
   }
+
+  int panels_of_tower() const { return tower[0].out_channels / kernels::channel_multiple(); }
 
   std::vector<PackedConvolution> make_tower(const NamedWeights& weights) const {
     std::vector<PackedConvolution> layers;
@@ -212,34 +206,26 @@ struct Network::Parts {
     return layers;
   }
 
-  Linear make_features(const NamedWeights& weights) const {
-    Linear layer(padded(shape.channels), 2 * shape.head_channels);
-    layer.place(weights, "policy_features.conv", 0, shape.channels, shape.head_channels);
-    layer.place(weights, "value_features.conv", shape.head_channels, shape.channels, shape.head_channels);
-    layer.pack();
-    return layer;
-  }
-
   std::vector<Linear> make_policy(const NamedWeights& weights) const {
     const int head = shape.head_channels;
     std::vector<Linear> layers;
     switch (shape.policy) {
       case PolicyHead::cells:
-        layers.push_back(linear(weights, "policy.cells", features.columns(), head, 1));
+        layers.emplace_back(weights, "policy.cells", policy_features.columns(), head, 1);
         break;
       case PolicyHead::cells_and_pass:
-        layers.push_back(linear(weights, "policy.cells", features.columns(), head, 1));
-        layers.push_back(linear(weights, "policy.pass_action", 2 * head, 2 * head, 1));
+        layers.emplace_back(weights, "policy.cells", policy_features.columns(), head, 1);
+        layers.emplace_back(weights, "policy.pass_action", 2 * head, 2 * head, 1);
         break;
       case PolicyHead::columns:
-        layers.push_back(linear(weights, "policy.columns", 2 * head, 2 * head, 1));
+        layers.emplace_back(weights, "policy.columns", 2 * head, 2 * head, 1);
         break;
       case PolicyHead::place_move_select:
-        layers.push_back(linear(weights, "policy.maps", features.columns(), head, 3));
+        layers.emplace_back(weights, "policy.maps", policy_features.columns(), head, 3);
         break;
       case PolicyHead::dense:
-        layers.push_back(
-            linear(weights, "policy.actions", head * (shape.cells() + 2), head * (shape.cells() + 2), shape.actions));
+        layers.emplace_back(weights, "policy.actions", head * (shape.cells() + 2), head * (shape.cells() + 2),
+                            shape.actions);
         break;
     }
     return layers;
@@ -255,7 +241,7 @@ struct Network::Parts {
             .transformed = Floats(kernels::transformed_size(tiling, boards, std::max(channels, in_channels))),
             .products = Floats(kernels::products_size(tiling, boards)),
             .cells = Floats(product(cells, channels)),
-            .features = Floats(product(cells, features.columns())),
+            .features = Floats(product(cells, policy_features.columns())),
             .pooled = Floats(product(boards, 2 * shape.head_channels)),
             .hidden = Floats(product(boards, std::max(value_hidden.columns(), wdl.columns())) * 2),
             .rows = Floats(
@@ -287,21 +273,61 @@ struct Network::Parts {
       convolve(layer, x, nullptr, y);
       convolve(layer + 1, y, x, x);
     }
-    features.apply(space.cells.data(), boards * shape.cells(), space.features.data(), true);
-    policy_of(boards, policy_out, space);
-    value_of(boards, wdl_out, space);
+    policy_of(space.cells.data(), boards, policy_out, space);
+    value_of(space.cells.data(), boards, wdl_out, space);
   }
 
-  // Mean and maximum over the board of the policy's (0) or the value's (1) features -> pooled.
-  void pool_boards(int boards, int which, Workspace& space) const {
-    const int head = shape.head_channels, stride = features.columns();
+  // The same by several threads at once, layer by layer: each computes some of a layer's channels and needs only their
+  // weights. For so few boards it is the weights that take time: they come from far, and each is used a few times only.
+  // There are at least two threads and two panels of channels.
+  void evaluate_together(const float* planes, int boards, float* policy_out, float* wdl_out) {
+    Workspace& space = workspaces[0];
+    const int panel = kernels::channel_multiple(), panels = panels_of_tower();
+    const int layers = static_cast<int>(tower.size()), heads = layers + 1;
+    // A layer's input is transformed by those who computed it, while others may still need that of this layer.
+    float* const transformed[] = {space.transformed.data(), workspaces[1].transformed.data()};
+    float *const x = space.first.data(), *const y = space.second.data();
+    const auto do_item = [&](int stage, int item, Workspace& own) {
+      if (stage == 0) {
+        if (item != 0) return;
+        spread(planes, boards, space.planes.data());
+        kernels::transform_input(tiling, space.planes.data(), tower[0].in_channels, 0, tower[0].in_channels, boards,
+                                 transformed[0]);
+      } else if (stage == heads) {
+        if (item == 0) policy_of(space.cells.data(), boards, policy_out, own);
+        if (item == 1) value_of(space.cells.data(), boards, wdl_out, own);
+      } else {
+        const int layer = stage - 1, first = item * panel;
+        const bool last = stage == layers, ends_block = layer > 0 && layer % 2 == 0;
+        float* result = last ? space.cells.data() : layer % 2 == 0 ? x : y;
+        const Convolution convolution = tower[static_cast<std::size_t>(layer)].view();
+        kernels::convolve_transformed(tiling, convolution, transformed[layer % 2], first, ends_block ? x : nullptr,
+                                      result, last, boards, own.products.data());
+        if (!last)
+          kernels::transform_input(tiling, result, convolution.out_channels, first, first + panel, boards,
+                                   transformed[stage % 2]);
+      }
+    };
+    Stages stages(layers + 2, panels);
+    workers.for_each(std::min(static_cast<int>(workspaces.size()), panels), [&](int worker) {
+      Workspace& own = workspaces[static_cast<std::size_t>(worker)];
+      stages.work([&](int stage, int item) { do_item(stage, item, own); });
+    });
+    if (stages.was_held_up()) rounds_apart = rounds_apart_after_a_delay;
+  }
+
+  // Mean and maximum of the features over the board -> pooled.
+  void pool_boards(int boards, Workspace& space) const {
+    const int head = shape.head_channels, stride = policy_features.columns();
     for (int board = 0; board < boards; ++board)
-      pool(space.features.data() + product(board * shape.cells(), stride) + which * head, shape.cells(), stride, head,
+      pool(space.features.data() + product(board * shape.cells(), stride), shape.cells(), stride, head,
            space.pooled.data() + product(board, 2 * head));
   }
 
-  void value_of(int boards, float* wdl_out, Workspace& space) const {
-    pool_boards(boards, 1, space);
+  // From what the tower makes of each cell.
+  void value_of(const float* cells, int boards, float* wdl_out, Workspace& space) const {
+    value_features.apply(cells, boards * shape.cells(), space.features.data(), true);
+    pool_boards(boards, space);
     float* hidden = space.hidden.data();
     float* logits = hidden + product(boards, value_hidden.columns());
     value_hidden.apply(space.pooled.data(), boards, hidden, true);
@@ -309,9 +335,10 @@ struct Network::Parts {
     for (int board = 0; board < boards; ++board) softmax(logits + product(board, wdl.columns()), wdl_out + 3 * board);
   }
 
-  void policy_of(int boards, float* out, Workspace& space) const {
+  void policy_of(const float* tower_cells, int boards, float* out, Workspace& space) const {
     const int head = shape.head_channels, cells = shape.cells(), width = policy[0].columns(),
-              stride = features.columns();
+              stride = policy_features.columns();
+    policy_features.apply(tower_cells, boards * cells, space.features.data(), true);
     float *logits = space.logits.data(), *rows = space.rows.data();
     const auto first_column = [&](int count, float* to) {
       for (int i = 0; i < count; ++i) to[i] = logits[product(i, width)];
@@ -327,7 +354,7 @@ struct Network::Parts {
           for (int cell = 0; cell < cells; ++cell)
             out[product(board, cells + 1) + static_cast<std::size_t>(cell)] =
                 logits[product(board * cells + cell, width)];
-        pool_boards(boards, 0, space);
+        pool_boards(boards, space);
         policy[1].apply(space.pooled.data(), boards, logits, false);
         for (int board = 0; board < boards; ++board)
           out[product(board + 1, cells + 1) - 1] = logits[product(board, width)];
@@ -348,7 +375,7 @@ struct Network::Parts {
                                     out + product(board, shape.actions));
         break;
       case PolicyHead::dense:
-        pool_boards(boards, 0, space);
+        pool_boards(boards, space);
         for (int board = 0; board < boards; ++board) {
           float* row = rows + product(board, head * (cells + 2));
           const float* from = space.features.data() + product(board * cells, stride);
@@ -367,13 +394,18 @@ struct Network::Parts {
   void evaluate(const float* planes, int batch, float* policy_out, float* wdl_out) {
     const std::lock_guard lock(mutex);
     const int threads = static_cast<int>(workspaces.size());
+    const bool few = batch <= max_boards && batch * tiling.tiles() <= few_tiles;
+    if (few && threads > 1 && panels_of_tower() > 1 && rounds_apart-- <= 0) {
+      rounds_apart = 0;
+      return evaluate_together(planes, batch, policy_out, wdl_out);
+    }
     // Pieces of about one size, as many for each thread: a much shorter last one would let the others wait. Two for
     // each, if they do not become too small: somebody else may hold a core for a while.
     const auto divide = [](int count, int parts) { return (count + parts - 1) / parts; };
     const int pieces = threads * std::max(batch >= 32 * threads ? 2 : 1, divide(batch, threads * max_boards));
     const int step = std::max(1, divide(batch, pieces));
     std::atomic<int> next{0};
-    workers.for_each(threads, [&](int worker) {
+    workers.for_each(std::min(threads, divide(batch, step)), [&](int worker) {
       for (int board = next.fetch_add(step); board < batch; board = next.fetch_add(step))
         evaluate_few(planes + product(board, shape.planes * shape.cells()), std::min(step, batch - board),
                      policy_out + product(board, shape.actions), wdl_out + product(board, 3),

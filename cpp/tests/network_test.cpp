@@ -161,23 +161,25 @@ void boards_are_divided_well() {
   CHECK(points(15, 15) == 441, "");
 }
 
-constexpr NetworkShape small_shape{.planes = 2,
-                                   .height = 6,
-                                   .width = 7,
-                                   .actions = 7,
-                                   .channels = 20,
-                                   .blocks = 2,
-                                   .head_channels = 5,
-                                   .value_hidden = 9,
-                                   .policy = PolicyHead::columns};
+constexpr NetworkShape small_shape{
+    .planes = 2,
+    .height = 6,
+    .width = 7,
+    .actions = 7,
+    .channels = 70,  // several parts for threads that share a board, the last one not full
+    .blocks = 2,
+    .head_channels = 5,
+    .value_hidden = 9,
+    .policy = PolicyHead::columns};
 
 // Random weights of the sizes that small_shape needs.
 std::map<std::string, std::vector<float>> random_weights() {
-  std::map<std::string, std::size_t> sizes{{"stem.conv.weight", 20 * 2 * 9},
-                                           {"stem.conv.bias", 20},
-                                           {"policy_features.conv.weight", 100},
+  constexpr std::size_t channels = small_shape.channels;
+  std::map<std::string, std::size_t> sizes{{"stem.conv.weight", channels * 2 * 9},
+                                           {"stem.conv.bias", channels},
+                                           {"policy_features.conv.weight", 5 * channels},
                                            {"policy_features.conv.bias", 5},
-                                           {"value_features.conv.weight", 100},
+                                           {"value_features.conv.weight", 5 * channels},
                                            {"value_features.conv.bias", 5},
                                            {"policy.columns.weight", 10},
                                            {"policy.columns.bias", 1},
@@ -187,8 +189,8 @@ std::map<std::string, std::vector<float>> random_weights() {
                                            {"wdl.bias", 3}};
   for (const std::string block : {"0", "1"})
     for (const std::string part : {"first", "second"}) {
-      sizes["blocks." + block + "." + part + ".conv.weight"] = 20 * 20 * 9;
-      sizes["blocks." + block + "." + part + ".conv.bias"] = 20;
+      sizes["blocks." + block + "." + part + ".conv.weight"] = channels * channels * 9;
+      sizes["blocks." + block + "." + part + ".conv.bias"] = channels;
     }
   Rng rng(3);
   std::map<std::string, std::vector<float>> weights;
@@ -213,8 +215,8 @@ void results_depend_on_the_position_alone() {
   std::vector<float> policy(batch * 7), wdl(batch * 3);
   Network(small_shape, lookup(weights), 1).evaluate(planes.data(), batch, policy.data(), wdl.data());
   for (const int threads : {1, 2, 3}) {
-    Network network(small_shape, lookup(weights), threads);
-    for (const int size : {1, 2, 5, 50, 101}) {
+    for (const int size : {1, 2, 5, 12, 50, 101}) {
+      Network network(small_shape, lookup(weights), threads);
       std::vector<float> some_policy(static_cast<std::size_t>(size) * 7), some_wdl(static_cast<std::size_t>(size) * 3);
       const int first = batch - size;
       network.evaluate(planes.data() + first * plane_floats, size, some_policy.data(), some_wdl.data());

@@ -68,6 +68,26 @@ void teams_come_and_go() {
   }
 }
 
+void a_stage_waits_for_the_one_before() {
+  for (const int threads : {1, 2, 4}) {
+    Workers workers(threads);
+    for (int round = 0; round < 200; ++round) {
+      const int items = 1 + round % 5, count = 30;
+      Stages stages(count, items);
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(count));
+      std::atomic<int> too_early{0};
+      workers.for_each(threads, [&](int) {
+        stages.work([&](int stage, int) {
+          if (stage > 0 && done[static_cast<std::size_t>(stage - 1)] != items) ++too_early;
+          ++done[static_cast<std::size_t>(stage)];
+        });
+      });
+      CHECK(too_early == 0, std::to_string(too_early));
+      for (const auto& times : done) CHECK(times == items, std::to_string(times));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace qizero
 
@@ -76,5 +96,6 @@ int main() {
   return run_tests({{"every item is done once", every_item_is_done_once},
                     {"the caller returns after every item", the_caller_returns_after_every_item},
                     {"errors reach the caller", errors_reach_the_caller},
-                    {"teams come and go", teams_come_and_go}});
+                    {"teams come and go", teams_come_and_go},
+                    {"a stage waits for the one before", a_stage_waits_for_the_one_before}});
 }
