@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "alphabeta/connect4_oracle.h"
 #include "alphabeta/search_board.h"
 #include "games/connect4.h"
 

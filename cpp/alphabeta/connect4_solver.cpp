@@ -64,7 +64,7 @@ int connect4_distance(int score, int ply) {
 }
 
 Connect4Solver::Connect4Solver(std::shared_ptr<const Connect4Book> book, int table_megabytes)
-    : book_(std::move(book)), table_(table_megabytes) {}
+    : book_(std::move(book)), table_(std::uint64_t(table_megabytes) << 20) {}
 
 std::uint64_t Connect4Solver::key(const Node& node) const {
   const std::uint64_t key = node.mover + node.occupied;
@@ -76,7 +76,16 @@ void Connect4Solver::begin(const Connect4& position, const CancelToken* cancel) 
   const std::uint64_t mover = position.stones_of_mover(), opponent = position.occupied() ^ mover;
   merge_mirrored_ = (Connect4::mirrored(mover) & opponent) == 0;
   cancel_ = cancel;
+  look_up_at_ = nodes_;
+  last_node_ = no_limit;
   table_.new_generation();
+}
+
+// From time to time: whether the search may go on.
+void Connect4Solver::look_up() {
+  constexpr std::uint64_t nodes_between = 4096;
+  if (nodes_ >= last_node_ || (cancel_ != nullptr && cancel_->cancelled())) throw Cancelled();
+  look_up_at_ = std::min(nodes_ + nodes_between, last_node_);
 }
 
 std::optional<int> Connect4Solver::score(const Connect4& position, const CancelToken* cancel) {
@@ -116,6 +125,76 @@ Connect4Scores Connect4Solver::scores(const Connect4& position, const CancelToke
   return result;
 }
 
+std::optional<Connect4Proof> Connect4Solver::prove(const Connect4& position, std::uint64_t nodes, Wanted wanted) {
+  begin(position, nullptr);
+  last_node_ = nodes_ + nodes;
+  constexpr std::uint64_t bytes_per_node = 32, most_bytes = 1 << 24;
+  table_.clear(std::min(nodes * bytes_per_node, most_bytes));
+  const Node node{position.stones_of_mover(), position.occupied(), position.ply()};
+  std::optional<Connect4Proof> proof;
+  try {
+    const int bound = solve(node, -1, 1);  // beyond these limits the sign alone is right
+    const int sign = (bound > 0) - (bound < 0);
+    const int kept = sign < 0 ? -cells : sign;  // the least score of a move that keeps the result
+    if (wanted != Wanted::every_move) {
+      Connect4Proof unscored{sign, {}, {}};
+      unscored.moves.push_back(sign < 0 ? move_that_resists(node) : move_that_reaches(node, kept));
+      proof = unscored;
+    }
+    if (wanted == Wanted::one_move) return proof;
+    Connect4Proof scored{sign, sign == 0 ? 0 : sign > 0 ? solve(node, 1, cells) : solve(node, -cells, -1), {}};
+    if (wanted == Wanted::best_move)
+      scored.moves.push_back(move_that_reaches(node, *scored.score));
+    else
+      for (const int column : columns_from_centre) {
+        const std::uint64_t move = landing_cells(node.occupied) & Connect4::column_bits(column);
+        if (move != 0 && reaches(node, move, kept)) scored.moves.push_back(column);
+      }
+    proof = scored;
+  } catch (Cancelled) {
+  }
+  return proof;
+}
+
+// Whether the score of a move is at least `score`.
+bool Connect4Solver::reaches(const Node& node, std::uint64_t move, int score) {
+  if (move & Connect4::completing_cells(node.mover, node.occupied)) return score <= score_of_win_now(node.ply);
+  const Node child = after(node, move);
+  if (landing_cells(child.occupied) & Connect4::completing_cells(child.mover, child.occupied))
+    return score <= score_of_loss_next(node.ply);
+  return child.ply >= cells - 1 ? score <= 0 : search(child, -score) <= -score;
+}
+
+// A column whose score is at least `score`; there is one. A search that has found one stopped there and left it in the
+// table, so that the table is asked first.
+int Connect4Solver::move_that_reaches(const Node& node, int score) {
+  const std::uint64_t landing = landing_cells(node.occupied);
+  if (const std::uint64_t wins = landing & Connect4::completing_cells(node.mover, node.occupied); wins != 0)
+    return static_cast<int>(column_of(std::countr_zero(wins)));
+  for (const bool searching : {false, true})
+    for (const int column : columns_from_centre) {
+      const std::uint64_t move = landing & Connect4::column_bits(column);
+      if (move == 0) continue;
+      if (Connect4Table::Bounds known;
+          searching ? reaches(node, move, score) : table_.find(key(after(node, move)), known) && -known.upper >= score)
+        return column;
+    }
+  return -1;
+}
+
+// A column after which the opponent cannot win at once, if there is one.
+int Connect4Solver::move_that_resists(const Node& node) const {
+  int any = -1;
+  for (const int column : columns_from_centre) {
+    const std::uint64_t move = landing_cells(node.occupied) & Connect4::column_bits(column);
+    if (move == 0) continue;
+    const Node child = after(node, move);
+    if ((landing_cells(child.occupied) & Connect4::completing_cells(child.mover, child.occupied)) == 0) return column;
+    if (any < 0) any = column;
+  }
+  return any;
+}
+
 // The exact score of a position that is not over and whose score lies in [lower, upper].
 int Connect4Solver::solve(const Node& node, int lower, int upper) {
   if (Connect4::completing_cells(node.mover, node.occupied) & landing_cells(node.occupied))
@@ -152,19 +231,11 @@ std::vector<int> Connect4Solver::best_line(Node node, int score) {
       line.push_back(static_cast<int>(column_of(std::countr_zero(wins))));
       return line;
     }
-    const std::uint64_t opponent = node.occupied ^ node.mover;
     for (const int column : columns_from_centre) {
       const std::uint64_t move = landing & Connect4::column_bits(column);
-      if (move == 0) continue;
-      const Node child{opponent, node.occupied | move, node.ply + 1};
-      const bool loses_next =
-          (landing_cells(child.occupied) & Connect4::completing_cells(opponent, child.occupied)) != 0;
-      const bool good = loses_next               ? score == score_of_loss_next(node.ply)
-                        : child.ply >= cells - 1 ? score == 0
-                                                 : search(child, -score) <= -score;
-      if (!good) continue;
+      if (move == 0 || !reaches(node, move, score)) continue;
       line.push_back(column);
-      node = child;
+      node = after(node, move);
       break;
     }
   }
@@ -173,7 +244,7 @@ std::vector<int> Connect4Solver::best_line(Node node, int score) {
 
 // A bound of the score: an upper one if it is <= alpha, a lower one if it is > alpha. The mover cannot win at once.
 int Connect4Solver::search(const Node& node, int alpha) {
-  if ((++nodes_ & 0xfff) == 0 && cancel_ != nullptr && cancel_->cancelled()) throw Cancelled();
+  if (++nodes_ >= look_up_at_) look_up();
   const auto [mover, occupied, ply] = node;
   const std::uint64_t opponent = occupied ^ mover;
 

@@ -16,6 +16,7 @@
 #include "alphabeta/connect4_book.h"
 #include "alphabeta/connect4_table.h"
 #include "base/cancel_token.h"
+#include "base/inline_vector.h"
 #include "games/connect4.h"
 
 namespace qizero {
@@ -26,6 +27,13 @@ struct Connect4Scores {
   std::vector<int> pv;
   bool complete = true;  // false: cancelled, the scores that are there are exact
   std::uint64_t nodes = 0;
+};
+
+// What a limited number of nodes can prove of a position.
+struct Connect4Proof {
+  int sign;                                    // of the score: 1 the mover wins, 0 a draw, -1 the opponent wins
+  std::optional<int> score;                    // where it was asked for and the nodes sufficed
+  InlineVector<int, Connect4::columns> moves;  // columns that lead there
 };
 
 // Plies from a position with `ply` stones to the end of the game when both sides play best and `score` is its score.
@@ -41,24 +49,39 @@ class Connect4Solver {
   // The score that each move has for the mover. The game is not over.
   Connect4Scores scores(const Connect4& position, const CancelToken* cancel = nullptr);
 
+  enum class Wanted { one_move, best_move, every_move };  // that keeps the result; the second in the fewest plies
+  // From an empty table, and nothing if `nodes` do not suffice: depends on these alone. Of a best move, the result
+  // alone may be proven. The game is not over.
+  std::optional<Connect4Proof> prove(const Connect4& position, std::uint64_t nodes, Wanted wanted);
+
   std::uint64_t nodes() const { return nodes_; }  // since the solver was made
 
  private:
-  struct Cancelled {};
+  struct Cancelled {};  // or out of nodes
+  static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
   struct Node {
     std::uint64_t mover, occupied;
     int ply;
   };
+  static Node after(const Node& node, std::uint64_t move) {
+    return {node.occupied ^ node.mover, node.occupied | move, node.ply + 1};
+  }
 
   int solve(const Node& node, int lower, int upper);
   int search(const Node& node, int alpha);
+  bool reaches(const Node& node, std::uint64_t move, int score);
+  int move_that_reaches(const Node& node, int score);
+  int move_that_resists(const Node& node) const;
   std::vector<int> best_line(Node node, int score);
+  void look_up();
   std::uint64_t key(const Node& node) const;
   void begin(const Connect4& position, const CancelToken* cancel);
 
   std::shared_ptr<const Connect4Book> book_;
   Connect4Table table_;
   std::uint64_t nodes_ = 0;
+  std::uint64_t look_up_at_ = 0;  // nodes
+  std::uint64_t last_node_ = no_limit;
   bool merge_mirrored_ = true;  // whether the position in search can lead to two positions that mirror each other
   const CancelToken* cancel_ = nullptr;
 };

@@ -5,6 +5,7 @@
 // others are stored, so an entry of 64 bits is exact: two positions are never taken for each other.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -20,11 +21,12 @@ class Connect4Table {
     int lower, upper;
   };
 
-  // Holds at most `megabytes` (at least 16).
-  explicit Connect4Table(int megabytes) {
-    const auto bytes = static_cast<std::uint64_t>(megabytes < 16 ? 16 : megabytes) << 20;
-    bucket_bits_ = static_cast<int>(std::bit_width(bytes / 16)) - 1;
-    if (bucket_bits_ > 32) bucket_bits_ = 32;
+  // Holds at most `bytes`, but at least 32 KB: with fewer buckets the stored bits would not tell positions apart.
+  explicit Connect4Table(std::uint64_t bytes) { clear(bytes); }
+
+  // Forgets everything and holds at most `bytes` from now on.
+  void clear(std::uint64_t bytes) {
+    bucket_bits_ = std::clamp(static_cast<int>(std::bit_width(bytes / 16)) - 1, 49 - (64 - rest_shift), 32);
     slots_.assign(std::size_t{2} << bucket_bits_, 0);
   }
 
@@ -88,7 +90,7 @@ class Connect4Table {
   static int lower_of(std::uint64_t entry) { return static_cast<int>(entry >> 6 & 0x3f) - score_offset; }
   static int upper_of(std::uint64_t entry) { return static_cast<int>(entry & 0x3f) - score_offset; }
 
-  int bucket_bits_;
+  int bucket_bits_ = 0;
   std::uint64_t generation_ = 0;
   std::vector<std::uint64_t> slots_;
 };

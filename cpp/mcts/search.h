@@ -380,7 +380,10 @@ class Search {
   }
   void ask_about_root() {
     const SearchParams& values = params_->values;
-    if (values.oracle_root_effort <= 0 || oracles_ == nullptr || !values.solver || tree_.node(root).known()) return;
+    if (values.oracle_root_effort <= 0 || oracles_ == nullptr || !values.solver) return;
+    // A root that was known as a leaf has one action, any that keeps its result; with more nodes there may be a better.
+    const Node& node = tree_.node(root);
+    if (node.known() && (node.distance <= 1 || node.num_edges != 1)) return;
     // An oracle's own budget for the root takes less than 50 ms.
     const double effort = values.milliseconds > 0 ? std::min(values.oracle_root_effort, values.milliseconds / 200)
                                                   : values.oracle_root_effort;

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "alphabeta/prover.h"
 #include "base/bytes.h"
 #include "mcts/pool.h"
-#include "selfplay/prover.h"
 #include "selfplay/record.h"
 
 namespace qizero {
@@ -45,8 +45,8 @@ namespace qizero {
   SETTING(double, play_on_share, 0.1, 0, 1,                                                                        \
           "Share of the games that are neither adjudicated nor resigned; their rows learn the proven result, not " \
           "the one that was played.")                                                                              \
-  /* Exact search by the rules alone. A proven position needs no evaluation: it is played out perfectly, at random \
-     among equally good actions, and teaches exact values and policies. Earlier positions learn the first result   \
+  /* Exact search by the rules alone. A proven position needs no evaluation: it is played out, at random among \
+     the actions that keep its result, and teaches exact values and policies. Earlier positions learn the first result   \
      that was proven after them. */                                                                                \
   SETTING(std::int64_t, prove_nodes, 0, 0, 1'000'000'000,                                                          \
           "Nodes of the exact search, by the rules alone, of every position from prove_from_ply on; 0: none. "     \

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "alphabeta/connect4.h"
 #include "alphabeta/gomoku.h"
 #include "alphabeta/othello.h"
 #include "check.h"
@@ -98,6 +99,38 @@ void few_nodes_prove_less_and_never_something_else() {
     CHECK(again && again->action == part->action, "a verdict depends on what was asked before");
   }
   CHECK(proven > 100, "few nodes suffice for " + std::to_string(proven) + " of 300 endings only");
+}
+
+// ---- Connect 4 ----
+
+void connect4_verdicts_are_those_of_the_rules() {
+  Rng rng(4);
+  Connect4Oracle oracle;
+  int by_result[3] = {0, 0, 0};
+  for (int i = 0; i < 300;) {
+    Connect4 position;
+    while (position.ply() < 31 + i % 11 && position.outcome() == Outcome::ongoing)
+      position.apply(position.random_action(rng));
+    if (position.outcome() != Outcome::ongoing) continue;
+    const int mover = position.to_move();
+    for (const std::int64_t nodes : {Connect4Oracle::leaf_nodes, Connect4Oracle::root_nodes}) {
+      const auto verdict = oracle.prove(position, nodes);
+      if (!verdict && nodes == Connect4Oracle::leaf_nodes) continue;
+      CHECK(verdict.has_value(), "the last plies are within the nodes of the root");
+      const auto [result, distance] = solve(position);
+      CHECK(verdict->outcome == result, "who wins is wrong");
+      CHECK(verdict->distance >= 1 && verdict->distance <= Connect4::max_cells - position.ply(), "no such distance");
+      Connect4 child = position;
+      CHECK(position.is_legal(verdict->action), "the action is illegal");
+      child.apply(verdict->action);
+      CHECK(minimax(child) == result, "the action gives away the result");
+      if (nodes == Connect4Oracle::root_nodes) CHECK(verdict->distance == distance, "another distance");
+      ++by_result[value_for(result, mover) + 1];
+    }
+    ++i;
+  }
+  for (const int count : by_result) CHECK(count > 0, "every result has been seen");
+  CHECK(!oracle.prove(Connect4{}, Connect4Oracle::root_nodes), "the beginning is beyond it");
 }
 
 // ---- Gomoku ----
@@ -244,6 +277,34 @@ void the_root_is_asked_with_its_own_budget() {
   }
 }
 
+// As a leaf it was given any action that keeps the result; as the root it gets the best one.
+void a_root_that_was_a_leaf_is_asked_again() {
+  Rng rng(7);
+  const PreparedParams thorough(AskingSearch<Connect4>::params_of(30, 1, 1));
+  int asked = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Connect4 position;
+    while (position.ply() < 26 && position.outcome() == Outcome::ongoing) position.apply(position.random_action(rng));
+    if (position.outcome() != Outcome::ongoing) continue;
+    AskingSearch<Connect4> asking(position, 30, 1, 0);
+    auto& search = asking.search;
+    search.begin(asking.params);
+    run_search(search);
+    search.advance(search.visited_actions().front());
+    if (search.root_position().outcome() != Outcome::ongoing) continue;
+    if (const Node& root = search.root_node(); !root.known() || root.distance <= 1 || root.num_edges != 1) continue;
+    search.begin(thorough);
+    run_search(search);
+    Connect4Oracle alone;
+    const auto verdict = alone.prove(search.root_position(), Connect4Oracle::root_nodes);
+    CHECK(verdict && search.root_node().result == verdict->outcome, "another result");
+    CHECK(search.root_node().distance == verdict->distance, "another distance");
+    CHECK(search.best_action() == verdict->action, "another action");
+    ++asked;
+  }
+  CHECK(asked > 20, std::to_string(asked) + " roots were known as leaves");
+}
+
 void threads_make_no_difference() {
   Rng rng(6);
   std::vector<Gomoku> positions;
@@ -273,9 +334,11 @@ int main() {
   using namespace qizero;
   othello_endings_are_those_of_the_rules();
   few_nodes_prove_less_and_never_something_else();
+  connect4_verdicts_are_those_of_the_rules();
   gomoku_verdicts_hold_against_every_answer();
   verdicts_travel_up_the_tree();
   a_known_child_can_become_the_root();
   the_root_is_asked_with_its_own_budget();
+  a_root_that_was_a_leaf_is_asked_again();
   threads_make_no_difference();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <utility>
 
 #include "base/hash.h"
 #include "games/game.h"
@@ -106,6 +107,26 @@ Outcome minimax(const G& position) {
     const Outcome result = minimax(child);
     if (result == win_of(player)) return result;
     if (result == Outcome::draw) best = result;
+  }
+  return best;
+}
+
+// How long a game lasts from here if both sides play best: the quickest win, the longest draw or loss.
+template <Game G>
+std::pair<Outcome, int> solve(const G& position) {
+  if (position.outcome() != Outcome::ongoing) return {position.outcome(), 0};
+  std::pair<Outcome, int> best{Outcome::ongoing, 0};
+  int best_score = -1'000'000;
+  for (const Action action : position.legal_actions()) {
+    G child = position;
+    child.apply(action);
+    const auto [result, distance] = solve(child);
+    const int value = value_for(result, position.to_move());
+    const int score = value * 1000 + (value > 0 ? -distance : distance);
+    if (score > best_score) {
+      best_score = score;
+      best = {result, distance + 1};
+    }
   }
   return best;
 }
