@@ -168,8 +168,9 @@ struct Network::Parts {
   int max_boards;
   int rounds_apart = 0;  // evaluations of few boards, each by one thread, until threads share them again
 
-  // Tiles up to which a batch is evaluated by all threads together.
-  static constexpr int few_tiles = 24;
+  // Tiles up to which threads share a batch: with more, each weight is used so often that dividing the boards is faster
+  // (benchmarks/batch_speed.py).
+  static constexpr int few_tiles = 9;
   // Where another program holds a core, threads that wait for each other are slower than one.
   static constexpr int rounds_apart_after_a_delay = 100;
 
