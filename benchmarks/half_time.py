@@ -37,11 +37,11 @@ def main() -> int:
     matches = []
     for spec in settings.variants:
         game = load_game(spec)
-        players = [
+        one, two = (
             make_player(f"zero:net={options.run / 'nets' / stage.net},sims={options.sims}", game, seed=options.seed)
             for stage in (last, half)
-        ]
-        result = play_match(game, *players, options.games, seed=options.seed)
+        )
+        result = play_match(game, one, two, options.games, seed=options.seed)
         matches.append({"variant": spec, **asdict(result)})
         score = f"{result.wins} won, {result.draws} drawn, {result.losses} lost"
         print(f"{spec}: {score}, Elo {result.elo:+.0f} ({result.elo_low:+.0f} to {result.elo_high:+.0f})", flush=True)

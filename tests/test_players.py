@@ -201,7 +201,7 @@ def test_a_choice_limited_by_time_goes_on_from_where_it_was(monkeypatch: pytest.
         return search_states(search, states, *arguments, **more)
 
     monkeypatch.setattr("qizero.players.search.search_states", note)
-    for spec, expected in (("zero:ms=1", True), ("zero:ms=1,keep_tree=0", False), ("zero:sims=2", False)):
+    for spec, expected in (("zero:ms=1,keep_tree=1", True), ("zero:ms=1", False), ("zero:sims=2,keep_tree=1", False)):
         player = make_player(spec, game, seed=1)
         state = game.new_initial_state()
         player.choose(state)

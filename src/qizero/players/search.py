@@ -48,8 +48,8 @@ class RandomPlayer(Player):
 class SearchPlayer(Player):
     """Tree search with an evaluator: a network, or random playouts in C++.
 
-    Limited by simulations, what it finds depends on the position and the seed alone. Limited by time, it also keeps
-    what it found in the position before, one or two actions ago, unless `keep_tree` is false. `params` are the player's
+    Limited by simulations, what it finds depends on the position and the seed alone. An analysis limited by time also
+    keeps what it found in the positions just before; with `keep_tree` a choice does so, too. `params` are the player's
     own from now on; the budget is in them.
     """
 
@@ -64,7 +64,7 @@ class SearchPlayer(Player):
         threads: int = 1,
         leaves_per_tree: int = 1,
         temperature: float = 0.0,
-        keep_tree: bool = True,
+        keep_tree: bool = False,
     ) -> None:
         self.name = name
         self._game = game
@@ -94,7 +94,7 @@ class SearchPlayer(Player):
             self._search = None
 
     def choose(self, state: State, cancel: CancelToken | None = None) -> int:
-        return self._pick(self._search_one(state, cancel))
+        return self._pick(self._search_one(state, cancel, reuse=self._keep_tree))
 
     def choose_many(self, states: Sequence[State]) -> list[int]:
         return [analysis.action for analysis in self.analyze_many(states)]
@@ -104,7 +104,7 @@ class SearchPlayer(Player):
         if not states:
             return []
         if self._params.milliseconds > 0:
-            results = [self._search_one(state) for state in states]
+            results = [self._search_one(state, reuse=self._keep_tree) for state in states]
         else:
             results = search_states(self._searcher(len(states)), states, self._evaluator)
         return [replace(analysis_of(result), action=self._pick(result)) for result in results]
@@ -115,7 +115,7 @@ class SearchPlayer(Player):
         on_progress: Callable[[Analysis], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> Analysis:
-        result = self._search_one(state, cancel, on_progress)
+        result = self._search_one(state, cancel, on_progress, reuse=True)
         return replace(analysis_of(result), action=self._pick(result))
 
     def _search_one(
@@ -123,6 +123,8 @@ class SearchPlayer(Player):
         state: State,
         cancel: CancelToken | None = None,
         on_progress: Callable[[Analysis], None] | None = None,
+        *,
+        reuse: bool,
     ) -> SearchResult:
         search = self._searcher(1)
 
@@ -136,7 +138,7 @@ class SearchPlayer(Player):
             search,
             [state],
             self._evaluator,
-            reuse_trees=self._keep_tree and self._params.milliseconds > 0,
+            reuse_trees=reuse and self._params.milliseconds > 0,
             cancel=cancel,
             on_progress=report if on_progress else None,
         )

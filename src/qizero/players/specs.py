@@ -131,7 +131,7 @@ def make_zero(spec: str, game: Game, options: Mapping[str, Any], seed: int) -> P
         threads=threads,
         leaves_per_tree=options.get("leaves", 1),
         temperature=temperature,
-        keep_tree=options.get("keep_tree", 1) != 0,
+        keep_tree=options.get("keep_tree", 0) != 0,
     )
 
 
