@@ -89,6 +89,17 @@ def test_a_step_follows_the_gradient_of_all_rows() -> None:
         torch.testing.assert_close(mine, wanted * scale, rtol=2e-3, atol=1e-5)
 
 
+def test_filters_turn_when_they_learn() -> None:
+    """Adam's steps have one size: a filter whose direction is long would stay what it was at random."""
+    one, batch = learner(1), random_batch(GAME, 100, 1)
+    filters = [conv.direction for block in one.network.blocks for conv in (block.first, block.second)]
+    before = [tensor.detach().clone() for tensor in filters]
+    for _ in range(20):
+        one.step([batch], 0.0)
+    for old, new in zip(before, filters, strict=True):
+        assert torch.cosine_similarity(old.flatten(1), new.detach().flatten(1)).mean() < 0.99
+
+
 def test_rows_of_several_variants_make_one_step() -> None:
     """The gradient of two batches together is that of each, in proportion to their rows."""
     small, large = random_batch(GOMOKU[0], 40, 1), random_batch(GOMOKU[1], 80, 2)

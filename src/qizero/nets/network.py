@@ -73,7 +73,9 @@ class ScaledConv(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int, kernel: int, gain: float = math.sqrt(2)) -> None:
         super().__init__()
-        self.direction = nn.Parameter(torch.randn(out_channels, in_channels, kernel, kernel))
+        # As long as the filter: Adam's steps have one size, so that a long direction would hardly turn.
+        length = gain / math.sqrt(in_channels * kernel * kernel)
+        self.direction = nn.Parameter(length * torch.randn(out_channels, in_channels, kernel, kernel))
         self.gain = nn.Parameter(torch.full((out_channels,), gain))
         self.bias = nn.Parameter(torch.zeros(out_channels))
 
