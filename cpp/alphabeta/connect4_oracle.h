@@ -20,13 +20,14 @@ class Connect4Oracle {
     const auto wanted = nodes < few_nodes ? Connect4Solver::Wanted::one_move : Connect4Solver::Wanted::best_move;
     const auto proof = prove(position, nodes, wanted);
     if (!proof) return std::nullopt;
-    return Verdict{outcome_of(*proof, position), distance_of(*proof, position), static_cast<Action>(proof->moves[0])};
+    return Verdict{outcome_of(proof->sign, position.to_move()), distance_of(*proof, position),
+                   static_cast<Action>(proof->moves[0])};
   }
 
   std::optional<Proof<Connect4>> prove_every(const Connect4& position, std::int64_t nodes) {
     const auto found = prove(position, nodes, Connect4Solver::Wanted::every_move);
     if (!found) return std::nullopt;
-    Proof<Connect4> proof{outcome_of(*found, position), distance_of(*found, position), {}};
+    Proof<Connect4> proof{outcome_of(found->sign, position.to_move()), distance_of(*found, position), {}};
     for (const int column : found->moves) proof.best.push_back(static_cast<Action>(column));
     return proof;
   }
@@ -47,10 +48,6 @@ class Connect4Oracle {
     return empty;
   }
 
-  static Outcome outcome_of(const Connect4Proof& proof, const Connect4& position) {
-    const int mover = position.to_move();
-    return proof.sign > 0 ? win_of(mover) : proof.sign < 0 ? win_of(1 - mover) : Outcome::draw;
-  }
   static int distance_of(const Connect4Proof& proof, const Connect4& position) {
     return connect4_distance(proof.score.value_or(proof.sign), position.ply());
   }

@@ -49,9 +49,11 @@ class Connect4Solver {
   // The score that each move has for the mover. The game is not over.
   Connect4Scores scores(const Connect4& position, const CancelToken* cancel = nullptr);
 
-  enum class Wanted { one_move, best_move, every_move };  // that keeps the result; the second in the fewest plies
-  // From an empty table, and nothing if `nodes` do not suffice: depends on these alone. Of a best move, the result
-  // alone may be proven. The game is not over.
+  // Any move that keeps the result, one that wins soonest or loses latest, or every move that keeps the result.
+  enum class Wanted { one_move, best_move, every_move };
+  // Who wins, and the moves that are wanted; none if `nodes` do not suffice. If they suffice for who wins but not for
+  // the best move, the score is missing and the move keeps the result. It begins with an empty table, so that the
+  // answer depends on the position and the nodes alone. The game is not over.
   std::optional<Connect4Proof> prove(const Connect4& position, std::uint64_t nodes, Wanted wanted);
 
   std::uint64_t nodes() const { return nodes_; }  // since the solver was made

@@ -51,7 +51,6 @@ class OthelloEndgame {
   // The difference in stones, or a bound outside (alpha, beta). A finished search sets the verdict.
   int solve(const Othello& position, int alpha, int beta, std::optional<Verdict>& verdict) {
     const std::uint64_t own = position.stones_of_mover(), other = position.stones_of_opponent();
-    const int mover = position.to_move();
     int best = -65, lower = alpha;
     Action best_action = Othello::pass;
     if (position.moves_of_mover() == 0) {
@@ -71,7 +70,7 @@ class OthelloEndgame {
       }
     }
     const int plies = 64 - std::popcount(own | other);  // about: passes come on top, cells that stay empty come off
-    verdict = Verdict{best > 0 ? win_of(mover) : best < 0 ? win_of(1 - mover) : Outcome::draw, plies, best_action};
+    verdict = Verdict{outcome_of(best, position.to_move()), plies, best_action};
     return best;
   }
 

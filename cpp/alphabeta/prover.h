@@ -28,10 +28,7 @@ class RulesProver {
     }
     const AlphaBetaResult& result = search_.result();
     if (!result.proven) return std::nullopt;
-    const int player = position.to_move();
-    Proof<G> proof{.outcome = *result.proven > 0   ? win_of(player)
-                              : *result.proven < 0 ? win_of(1 - player)
-                                                   : Outcome::draw,
+    Proof<G> proof{.outcome = outcome_of(*result.proven, position.to_move()),
                    .distance = result.distance.value_or(result.depth),
                    .best = {}};
     for (const auto& [action, score, exact] : result.root)

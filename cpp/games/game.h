@@ -29,6 +29,10 @@ using Action = std::int16_t;
 enum class Outcome : std::uint8_t { ongoing, player0_wins, player1_wins, draw };
 
 constexpr Outcome win_of(int player) { return player == 0 ? Outcome::player0_wins : Outcome::player1_wins; }
+// What a value for `player` means: above 0 a win, below 0 a loss, 0 a draw.
+constexpr Outcome outcome_of(int value, int player) {
+  return value > 0 ? win_of(player) : value < 0 ? win_of(1 - player) : Outcome::draw;
+}
 
 // +1, 0 or -1 seen from player 0; 0 while the game goes on.
 constexpr int value_for_player0(Outcome outcome) {

@@ -17,7 +17,7 @@ from qizero.players.protocol import Budget, CancelToken, Player
 
 __all__ = ["PolicyPlayer", "RandomPlayer", "SearchPlayer"]
 
-KEPT_TREE_BYTES = 64 << 20
+KEPT_TREE_BYTES = 16 << 20
 """A larger tree is not kept for the next search: a server keeps many players that wait."""
 
 
