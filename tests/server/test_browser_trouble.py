@@ -89,6 +89,34 @@ def test_a_broken_link_is_said(server: RunningServer, tab: Tabs, address: str, w
 # ---- A line that is bad ----------------------------------------------------------------------------------------------
 
 
+def test_a_move_on_a_slow_line_waits_for_the_new_player(server: RunningServer, tab: Tabs) -> None:
+    """Neither is refused because the other changed the game."""
+    one = tab()
+    held: list[Callable[[], None]] = []
+
+    def relay(socket: Any) -> None:
+        server = socket.connect_to_server()
+
+        def from_page(text: str) -> None:
+            if json.loads(text)["type"] == "set_seats":
+                held.append(lambda: server.send(text))
+            else:
+                server.send(text)
+
+        socket.on_message(from_page)
+
+    one.page.route_web_socket("**/ws", relay)
+    page = one.start(server, "connect4", second="sleepy")
+    chosen = page.locator(".card").nth(1).locator("select")
+    chosen.select_option("human")
+    wait_until(page, lambda: bool(held))
+    page.locator('[data-cell="3"]').click()
+    held.pop()()
+    expect(page.locator(".moves .move")).to_have_count(1)
+    expect(chosen).to_have_value("human")
+    assert not held
+
+
 def test_a_refused_study_can_be_asked_for_again(server: RunningServer, tab: Tabs) -> None:
     """Analysis asks again by itself."""
     one = tab()

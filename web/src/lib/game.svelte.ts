@@ -45,6 +45,8 @@ export class GameStore {
   private opponents = $state.raw<Record<string, OpponentsAnswer>>({});
   private listeners: Listener[] = [];
   private opening = false;
+  /** Settled when no change of the seats is under way. */
+  private seating: Promise<unknown> = Promise.resolve();
   private noticeTimer: ReturnType<typeof setTimeout> | undefined;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -233,8 +235,20 @@ export class GameStore {
   }
 
   /** Sends a command for the state that the person sees; the server refuses it if the game has changed since. */
-  command(body: CommandBody): Promise<boolean> {
+  async command(body: CommandBody): Promise<boolean> {
+    await this.seating;
     return this.attempt({ ...body, seq: this.state?.seq ?? 0 });
+  }
+
+  /** Changes who plays one side. The board stays as it is, so what is sent before the answer waits for it instead of being refused as stale. */
+  setSeat(player: number, id: string): Promise<boolean> {
+    const change = this.seating.then(() => {
+      const seats: [string, string] = [...(this.state?.seats ?? [HUMAN, HUMAN])];
+      seats[player] = id;
+      return this.attempt({ type: "set_seats", seats, seq: this.state?.seq ?? 0 });
+    });
+    this.seating = change;
+    return change;
   }
 
   play(action: number): Promise<boolean> {
