@@ -16,7 +16,7 @@ from pathlib import Path
 
 from qizero.base.results import provenance, write_result
 from qizero.games.catalog import load_game
-from qizero.players.specs import make_player
+from qizero.players.specs import make_player, player_spec
 from qizero.server.training_stages import stages_of_run
 from qizero.strength.match import play_match
 from qizero.training.settings import settings_from_json
@@ -38,7 +38,9 @@ def main() -> int:
     for spec in settings.variants:
         game = load_game(spec)
         one, two = (
-            make_player(f"zero:net={options.run / 'nets' / stage.net},sims={options.sims}", game, seed=options.seed)
+            make_player(
+                player_spec("zero", net=options.run / "nets" / stage.net, sims=options.sims), game, seed=options.seed
+            )
             for stage in (last, half)
         )
         result = play_match(game, one, two, options.games, seed=options.seed)

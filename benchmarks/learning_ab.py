@@ -30,7 +30,7 @@ from typing import Any
 from qizero.base.events import Events
 from qizero.base.results import provenance
 from qizero.games.catalog import load_game
-from qizero.players.specs import make_player
+from qizero.players.specs import make_player, player_spec
 from qizero.strength.match import play_match
 from qizero.training.run import Run
 from qizero.training.settings import Settings, load_settings
@@ -160,7 +160,9 @@ def main() -> int:
     matches = []
     for spec in runs["a"].config.variants:
         game = load_game(spec)
-        one, two = (make_player(f"zero:net={nets[side]},sims={options.sims}", game, seed=7) for side in ("b", "a"))
+        one, two = (
+            make_player(player_spec("zero", net=nets[side], sims=options.sims), game, seed=7) for side in ("b", "a")
+        )
         result = play_match(game, one, two, options.games, seed=options.seed)
         matches.append({"variant": spec, "games": result.games, **asdict(result)})
         print(f"{spec}: B {result.wins}-{result.draws}-{result.losses}, Elo {result.elo:+.0f}", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from qizero.players.analysis import Analysis
 from qizero.players.driver import SearchParams, make_search, now_and_then, search_states
 from qizero.players.protocol import Budget, CancelToken, Player
 from qizero.players.search import PolicyPlayer, SearchPlayer, draw
-from qizero.players.specs import PlayerSpecError
+from qizero.players.specs import PlayerSpecError, player_spec, shipped_net
 
 Floats = NDArray[np.float32]
 NAMES = ["tictactoe", "connect4", "othello", "gomoku(size=9)", "liuzhou"]
@@ -408,3 +409,19 @@ def test_an_analysis_is_a_value() -> None:
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         analysis.value = 0.5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["plain", "a,b", 'a "quoted", name', '"', "a=b", "a b"])
+def test_a_path_in_a_spec_may_have_commas_and_quotes(tmp_path: Path, name: str) -> None:
+    """The player is made of the file, and named by the spec."""
+    net = tmp_path / name / "net.onnx"
+    net.parent.mkdir()
+    shutil.copyfile(shipped_net(load_game("tictactoe")), net)
+    game = load_game("tictactoe")
+    spec = player_spec("zero", net=net, sims=2)
+    assert make_player(spec, game, seed=1).choose(game.new_initial_state()) in range(9)
+
+
+def test_quotes_that_do_not_end_are_named() -> None:
+    with pytest.raises(PlayerSpecError, match="cannot be told apart"):
+        make_player('zero:"net=a,sims=2', load_game("tictactoe"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -281,6 +284,24 @@ def test_damaged_chunks_are_refused_with_their_name(tmp_path: Path, damage: str)
     )
     with pytest.raises(ChunkError, match=r"a\.rows"):
         read_chunk(path, game)
+
+
+@pytest.mark.parametrize("claim", [2, 10**7, 10**12, -1, "many"])
+def test_a_chunk_never_unpacks_to_more_than_it_may(tmp_path: Path, claim: object) -> None:
+    """Neither to more than it claims, nor to what so few bytes never hold."""
+    game = load_game("connect4")
+    body = zlib.compress(bytes(1 << 27), level=9)
+    path = tmp_path / "a.rows"
+    write_chunk(path, game, play(game, 1)[0])
+    header = json.loads(path.read_bytes().partition(b"\n")[0])
+    header |= {"rows": claim, "sha256": hashlib.sha256(body).hexdigest()}
+    path.write_bytes(json.dumps(header).encode() + b"\n" + body)
+    tracemalloc.start()
+    with pytest.raises(ChunkError, match=r"a\.rows"):
+        read_chunk(path, game)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 22
 
 
 def test_the_window_keeps_the_newest_rows() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +69,7 @@ def run_cycles(directory: Path, config: Settings, stop_after: int | None = None)
         run.stop = run.cycle == stop_after
 
     run.train(after_cycle)
+    run.close()
     return run, seen
 
 
@@ -230,6 +233,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(tmp_path: P
 @pytest.mark.parametrize("damage", ["weights", "state", "games", "missing"])
 def test_a_damaged_checkpoint_is_named_and_the_one_before_used(tmp_path: Path, damage: str) -> None:
     run_cycles(tmp_path, small_config(3), stop_after=2)
+    games = (tmp_path / "games" / "000002-0.txt").read_bytes()
     newest = list_checkpoints(tmp_path / "checkpoints")[-1]
     name = {"weights": "weights.safetensors", "state": "state.json", "games": "games-0.bin", "missing": "games-0.bin"}[
         damage
@@ -246,6 +250,8 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(tmp_path: Path, d
     warnings = [values["text"] for kind, values in seen if kind == "warning"]
     assert any(newest.name in text for text in warnings)
     assert ("resumed", 1) in [(kind, values.get("cycle")) for kind, values in seen]
+    assert (tmp_path / "aside-000001" / "games" / "000002-0.txt").read_bytes() == games, "what was saved once is kept"
+    assert any("aside-000001" in text for text in warnings)
 
 
 def test_without_any_sound_checkpoint_it_says_so(tmp_path: Path) -> None:
@@ -406,3 +412,81 @@ def test_every_step_learns_from_every_variant(tmp_path: Path) -> None:
     assert len(seen) > 5
     assert all(sum(rows) == 32 and min(rows) >= 1 for rows in seen)
     assert np.mean(seen, axis=0) == pytest.approx([22.4, 8, 1.6], abs=1.5)
+
+
+# ---- A directory as people leave it ----------------------------------------------------------------------------------
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_run_without_its_checkpoints_is_left_alone(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(3))
+    shutil.rmtree(tmp_path / "checkpoints")
+    before = files(tmp_path)
+    with pytest.raises(RunError, match=r"3 cycles, but no checkpoint.*nothing was changed"):
+        run_cycles(tmp_path, small_config(5))
+    assert files(tmp_path) == before
+
+
+def test_two_runs_do_not_share_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Run(tmp_path, small_config(1), Events())
+    run.own()
+    assert main(["train", "tictactoe", "--run", str(tmp_path)]) == 2
+    assert f"in use by process {os.getpid()} on {socket.gethostname()}" in capsys.readouterr().err
+    run.close()
+    run_cycles(tmp_path, small_config(1))
+
+
+def test_other_settings_are_said_and_the_earlier_ones_kept(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(1))
+    _, seen = run_cycles(tmp_path, small_config(2, "training.batch=16"))
+    (changes,) = [values["changes"] for kind, values in seen if kind == "settings_changed"]
+    assert sorted(changes) == ["run.cycles 1 -> 2", "training.batch 32 -> 16"]
+    _, seen = run_cycles(tmp_path, small_config(2, "training.batch=16"))
+    assert "settings_changed" not in [kind for kind, _ in seen]
+    kept = json.loads((tmp_path / "config.json").read_text())
+    assert kept["config"]["training"]["batch"] == 16
+    assert [(each["until_cycle"], each["config"]["training"]["batch"]) for each in kept["earlier"]] == [(1, 32)]
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(2))
+    newest = list_checkpoints(tmp_path / "checkpoints")[-1]
+    body = (newest / "state.json").read_bytes().replace(b'"qizero-checkpoint 3"', b'"qizero-checkpoint 4"')
+    (newest / "state.json").write_bytes(body)
+    (newest / "state.json.sha256").write_text(hashlib.sha256(body).hexdigest())
+    before = files(tmp_path)
+    with pytest.raises(CheckpointError, match="newer version of qizero"):
+        run_cycles(tmp_path, small_config(3))
+    assert files(tmp_path) == before
+
+
+def test_files_of_people_and_damaged_logs_stop_nothing(tmp_path: Path) -> None:
+    run_cycles(tmp_path, small_config(2))
+    own = ["replay/notes.rows", "replay/.keep", "replay/000009-notes/a", "games/000009-0.rows", "games/read me.txt"]
+    for name in own:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"mine")
+    for name in ("metrics.jsonl", "evaluations.jsonl"):
+        with (tmp_path / name).open("ab") as file:
+            file.write(b'{"cycle": \xff}\n[1]\n{"cycle": "9"}\n')
+    run, _ = run_cycles(tmp_path, small_config(3))
+    assert run.cycle == 3
+    metrics = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["cycle"] for line in metrics] == [1, 2, 3]
+    assert read_evaluations(tmp_path) == []
+    assert {name: (tmp_path / name).read_bytes() for name in own} == dict.fromkeys(own, b"mine")
+
+
+def test_a_display_that_is_gone_stops_nothing(tmp_path: Path) -> None:
+    def closed(name: str, values: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    events = Events()
+    events.subscribe(closed)
+    run = Run(tmp_path, small_config(1), events)
+    run.open()
+    run.train()
+    assert run.finished()

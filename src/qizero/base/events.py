@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,5 +21,7 @@ class Events:
         self._subscribers.append(subscriber)
 
     def emit(self, name: str, **values: Any) -> None:
+        """What a subscriber cannot write (a full disk, a terminal that was closed) is lost; the run is not."""
         for subscriber in self._subscribers:
-            subscriber(name, values)
+            with contextlib.suppress(OSError):
+                subscriber(name, values)

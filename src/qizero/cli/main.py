@@ -31,7 +31,7 @@ from qizero.nets.evaluator import BackendError, EvaluationError, ModelFileError
 from qizero.play.terminal import COMPUTER, HUMAN, play_in_terminal
 from qizero.players.gomocup_engine import EngineError
 from qizero.players.levels import definition_of, levels_of
-from qizero.players.specs import PlayerSpecError, make_player
+from qizero.players.specs import PlayerSpecError, make_player, player_spec
 from qizero.strength.ladder import play_ladder
 from qizero.strength.match import MatchResult, Sprt, play_match
 from qizero.training.settings import SettingsError, load_settings
@@ -197,7 +197,7 @@ def train(
         words = ["qizero", "play", game, "--run", str(directory)]
         if not loaded.run.milestones:  # the page offers the milestones of a run
             net = directory / "nets" / "current.safetensors"
-            words = ["qizero", "play", game, "--terminal", "--second", f"zero:net={net}"]
+            words = ["qizero", "play", game, "--terminal", "--second", player_spec("zero", net=net)]
         make_console().print(f"Play against it: {shlex.join(words)}", markup=False, soft_wrap=True)
 
 

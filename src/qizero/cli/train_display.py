@@ -76,6 +76,10 @@ class TrainDisplay:
     def _on_warning(self, values: Mapping[str, Any]) -> None:
         self._note(f"warning: {values['text']}", "yellow")
 
+    def _on_settings_changed(self, values: Mapping[str, Any]) -> None:
+        changes = ", ".join(values["changes"])
+        self._note(f"going on with other settings (config.json keeps the earlier ones): {changes}", "yellow")
+
     def _on_stopping(self, values: Mapping[str, Any]) -> None:
         del values
         self._note("stopping: the cycle is cut short and saved; Ctrl-C again leaves at once", "bold")

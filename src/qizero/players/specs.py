@@ -9,6 +9,8 @@ True
 
 from __future__ import annotations
 
+import csv
+import io
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ from qizero.players.perfect import perfect_player
 from qizero.players.protocol import Player
 from qizero.players.search import PolicyPlayer, RandomPlayer, SearchPlayer
 
-__all__ = ["PlayerSpecError", "make_player"]
+__all__ = ["PlayerSpecError", "make_player", "player_spec"]
 
 POLICY_TEMPERATURE = 1.5
 """Of nets in play: with few simulations a sharp policy leaves no room for what the search finds (docs/results.md)."""
@@ -231,7 +233,8 @@ KINDS: dict[str, Kind] = {
 def make_player(spec: str, game: Game, seed: int | None = None) -> Player:
     """The player that `spec` names: a kind, then options after a colon, as in "rollout:sims=1000".
 
-    Without a seed it is seeded from the system. Raises PlayerSpecError for a bad spec.
+    An option whose value has a comma is put in double quotes, as in zero:"net=a,b.onnx",sims=200. Without a
+    seed it is seeded from the system. Raises PlayerSpecError for a bad spec.
     """
     name, _, rest = spec.partition(":")
     kind = KINDS.get(name)
@@ -240,7 +243,7 @@ def make_player(spec: str, game: Game, seed: int | None = None) -> Player:
     options: dict[str, Any] = {}
     if name == "level":
         options["name"], rest = rest, ""
-    for item in filter(None, rest.split(",")):
+    for item in filter(None, _items(spec, rest)):
         key, equals, text = item.partition("=")
         if not equals or key not in kind.options:
             allowed = ", ".join(kind.options) or "none"
@@ -254,3 +257,18 @@ def make_player(spec: str, game: Game, seed: int | None = None) -> Player:
         except ValueError as error:
             raise PlayerSpecError(f"player {spec!r}: {key}={text}: {error}") from None
     return kind.make(spec, game, options, secrets.randbits(63) if seed is None else seed)
+
+
+def _items(spec: str, rest: str) -> list[str]:
+    """The options of a spec: a line of CSV."""
+    try:
+        return next(csv.reader([rest], strict=True), [])
+    except csv.Error as error:
+        raise PlayerSpecError(f"player {spec!r}: the options cannot be told apart: {error}") from None
+
+
+def player_spec(kind: str, **options: object) -> str:
+    """The spec of a player, in which values, such as paths, may have any characters but line ends."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([f"{key}={value}" for key, value in options.items()])
+    return f"{kind}:{line.getvalue()}"

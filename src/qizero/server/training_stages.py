@@ -14,7 +14,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import qizero
+from qizero.base.files import read_json_lines
 from qizero.games.catalog import Game, InvalidInputError, load_game
+from qizero.players.specs import player_spec
 from qizero.server.opponents import OpponentRow
 from qizero.training.rating import ratings_of_run
 
@@ -66,7 +68,7 @@ class TrainingStages:
         time, time_zh = minutes_text(stage.minutes)
         return OpponentRow(
             id=f"growth-{index:02}",
-            spec=f"zero:net={self.directory / stage.net},sims={self.sims}",
+            spec=player_spec("zero", net=self.directory / stage.net, sims=self.sims),
             kind="growth",
             title=f"Pupil, {time}",
             title_zh=f"学徒·{time_zh}",
@@ -114,8 +116,6 @@ def stages_of_run(run: Path) -> TrainingStages:
         game, sims = load_game(config["game"]).name, int(config["evaluation"]["simulations"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInputError(f"{run} is not the directory of a training run: {error}") from error
-    if "," in str(run.resolve()):
-        raise InvalidInputError(f"{run}: the path of a run must not contain a comma")
     nets = sorted((run / "nets").glob("c[0-9]*.onnx"))
     if len(nets) < 2:
         raise InvalidInputError(f"{run} holds {len(nets)} milestones so far; the page needs at least two")
@@ -136,11 +136,10 @@ def stages_of_run(run: Path) -> TrainingStages:
 
 
 def minutes_by_cycle(metrics: Path) -> dict[int, float]:
-    """The minutes of training at each cycle of a run. A line cut off by a crash is skipped."""
+    """The minutes of training at each cycle of a run. A damaged line is skipped."""
     found: dict[int, float] = {}
-    for text in metrics.read_text("utf-8").splitlines() if metrics.exists() else ():
+    for line in read_json_lines(metrics):
         try:
-            line = json.loads(text)
             found[int(line["cycle"])] = float(line["minutes"])
         except (ValueError, KeyError, TypeError):
             continue

@@ -25,12 +25,17 @@ from qizero.base.files import fsync_directory
 __all__ = ["Checkpoint", "CheckpointError", "list_checkpoints", "load_checkpoint", "load_newest", "save_checkpoint"]
 
 # 1: networks with batch norm, one window for all variants. 2: no heads for the soft policy and the final board.
-FORMAT = "qizero-checkpoint 3"
+FORMAT_NAME, FORMAT_NUMBER = "qizero-checkpoint", 3
+FORMAT = f"{FORMAT_NAME} {FORMAT_NUMBER}"
 WEIGHTS = "weights.safetensors"
 
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used; the message names it and the reason."""
+
+
+class NewerCheckpointError(CheckpointError):
+    """A sound checkpoint of a version of qizero that is newer than this one: an older one must not take its place."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,12 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if hashlib.sha256(body).hexdigest() != (path / "state.json.sha256").read_text("ascii").strip():
             raise ValueError("state.json does not match its hash")
         state = json.loads(body)
+        name, _, number = str(state["format"]).partition(" ")
+        if name == FORMAT_NAME and number.isdecimal() and int(number) > FORMAT_NUMBER:
+            raise NewerCheckpointError(
+                f"checkpoint {path} was written by a newer version of qizero (its format is {state['format']!r}, this "
+                f"version reads {FORMAT!r}): go on with that version, or use another --run directory"
+            )
         if state["format"] != FORMAT:
             raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
         files = {}
@@ -96,6 +107,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
             files[name] = data
         tensors = load_safetensors(files.pop(WEIGHTS))
         return Checkpoint(state["cycle"], state["state"], tensors, files)
+    except NewerCheckpointError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(f"checkpoint {path}: {error}") from None
 
@@ -106,11 +119,16 @@ def list_checkpoints(directory: Path) -> list[Path]:
 
 
 def load_newest(directory: Path, on_damaged: Callable[[str], None]) -> Checkpoint | None:
-    """The newest checkpoint that is sound; `on_damaged` hears of each one that is not. None if there is none at all."""
+    """The newest checkpoint that is sound; `on_damaged` hears of each one that is not. None if there is none at all.
+
+    Raises CheckpointError if none is sound, or the newest sound one is of a newer version.
+    """
     paths = list_checkpoints(directory)
     for path in reversed(paths):
         try:
             return load_checkpoint(path)
+        except NewerCheckpointError:
+            raise
         except CheckpointError as error:
             on_damaged(str(error))
     if paths:

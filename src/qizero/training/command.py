@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,9 +24,18 @@ FINAL_RATING_SECONDS = 600.0  # a finished run waits at most so long for its las
 def train(directory: Path, config: Settings, events: Events) -> Run:
     """Trains until the budget of the run is used; the same call again resumes.
 
-    Ctrl-C ends the cycle early, saves and returns; a second one leaves at once.
+    Ctrl-C, SIGTERM and SIGHUP end the cycle early, save and return; a second Ctrl-C leaves at once.
     """
     run = Run(directory, config, events)
+    run.own()
+    try:
+        return _train(run, events)
+    finally:
+        run.close()
+
+
+def _train(run: Run, events: Events) -> Run:
+    directory, config = run.directory, run.config
     log_to_file(events, directory)
     events.emit("opening", directory=str(directory), game=config.game)
     run.open()
@@ -36,35 +46,50 @@ def train(directory: Path, config: Settings, events: Events) -> Run:
 
     def after_cycle(run: Run) -> None:
         due = run.seconds - last_rated[0] >= 60 * config.evaluation.minutes or run.finished() or run.cycle == 1
+        if problem := rating.problem():
+            events.emit("warning", text=problem)
         if config.evaluation.enabled and due and not rating.busy():
             last_rated[0] = run.seconds
-            rating.start(run.cycle, run.seconds / 60)
+            try:
+                rating.start(run.cycle, run.seconds / 60)
+            except OSError as error:  # a full disk: the training, which has saved its cycle, goes on
+                events.emit("warning", text=f"the net of cycle {run.cycle} is not rated: {error}")
         report_ratings(directory, events, warned)
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        if run.stop:
-            raise KeyboardInterrupt
-        run.stop = True
-        events.emit("stopping")
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        run.train(after_cycle)
-        if run.finished() and config.evaluation.enabled:
-            rating.finish(FINAL_RATING_SECONDS)
-            if rating.cycle != run.cycle:  # an earlier net was still being rated when the last one was ready
-                rating.start(run.cycle, run.seconds / 60)
-        rating.finish(FINAL_RATING_SECONDS if run.finished() else 0.0)
-    except BaseException:
-        rating.finish(0.0)
-        raise
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with stopped_by_signals(run):
+        try:
+            run.train(after_cycle)
+            if run.finished() and config.evaluation.enabled:
+                rating.finish(FINAL_RATING_SECONDS)
+                if rating.cycle != run.cycle:  # an earlier net was still being rated when the last one was ready
+                    rating.start(run.cycle, run.seconds / 60)
+            rating.finish(FINAL_RATING_SECONDS if run.finished() else 0.0)
+        except BaseException:
+            rating.finish(0.0)
+            raise
     if run.finished() and read_evaluations(directory):
         plot_elo(directory)
     events.emit("ended", run=run, finished=run.finished(), ratings=ratings_of_run(directory))
     return run
+
+
+@contextlib.contextmanager
+def stopped_by_signals(run: Run) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP stop the run; a second Ctrl-C raises KeyboardInterrupt."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        """Only sets a flag: whatever was interrupted may hold a lock that any more would need."""
+        del frame
+        if run.stop and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        run.stop = True
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def report_ratings(directory: Path, events: Events, warned: list[str]) -> None:
@@ -80,7 +105,6 @@ def report_ratings(directory: Path, events: Events, warned: list[str]) -> None:
 
 def log_to_file(events: Events, directory: Path) -> None:
     """Adds what happens to run/log.txt, in plain lines."""
-    directory.mkdir(parents=True, exist_ok=True)
 
     def write(name: str, values: object) -> None:
         if name in ("cycle", "evaluations", "ended") or not isinstance(values, dict):

@@ -10,19 +10,20 @@ evidence: when the lower end of the 95 % interval against the best so far, over 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qizero.base.files import write_atomically
+from qizero.base.files import read_json_lines, write_atomically
 from qizero.games.catalog import Game, load_game
 from qizero.nets.weights import find_network
-from qizero.players.specs import make_player
+from qizero.players.specs import make_player, player_spec
 from qizero.strength.match import GameRecord, MatchResult, Rating, elo_interval, play_match, rate
 from qizero.training.settings import Settings, settings_from_json
 
@@ -32,6 +33,7 @@ BEATEN_BADLY = 0.9  # score at which the rollout rung grows
 RUNG_FACTOR = 4
 MAX_RUNG = 100_000
 BEST = "best.json"
+BESIDE_A_RUN = "--beside-a-run"
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,11 @@ class Evaluation:
 
 
 def read_evaluations(run: Path) -> list[Evaluation]:
-    """All matches so far; a line that a crash cut off is left out."""
-    path = run / "evaluations.jsonl"
+    """All matches so far; damaged lines are left out."""
     evaluations = []
-    for text in path.read_text("utf-8").splitlines() if path.exists() else ():
-        try:
-            evaluations.append(Evaluation(**json.loads(text)))
-        except (ValueError, TypeError):
-            continue
+    for line in read_json_lines(run / "evaluations.jsonl"):
+        with contextlib.suppress(TypeError):
+            evaluations.append(Evaluation(**line))
     return evaluations
 
 
@@ -116,6 +115,7 @@ class RatingProcess:
     def __init__(self, run: Path) -> None:
         self._run = run
         self._process: subprocess.Popen[bytes] | None = None
+        self._reported = False
         evaluations = read_evaluations(run)
         self.cycle = evaluations[-1].cycle if evaluations else 0  # of the net that was rated last
 
@@ -123,16 +123,25 @@ class RatingProcess:
         return self._process is not None and self._process.poll() is None
 
     def start(self, cycle: int, minutes: float) -> None:
-        self.cycle = cycle
+        self._let_go()
+        self.cycle, self._reported = cycle, False
         net = self._run / "nets" / "rated.safetensors"
-        shutil.copyfile(self._run / "nets" / "current.safetensors", net)
+        write_atomically(net, (self._run / "nets" / "current.safetensors").read_bytes())
+        command = [sys.executable, "-m", "qizero.training.rating"]
         with (self._run / "rating.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "qizero.training.rating", str(self._run), str(cycle), str(minutes), str(net)],
-                stdin=subprocess.DEVNULL,
+                [*command, str(self._run), str(cycle), str(minutes), str(net), BESIDE_A_RUN],
+                stdin=subprocess.PIPE,  # never written to: it closes when the run ends, in whatever way
                 stdout=log,
                 stderr=log,
             )
+
+    def problem(self) -> str:
+        """Why the last rating failed, in words, once; "" if it did not."""
+        if self._process is None or self._process.poll() in (None, 0) or self._reported:
+            return ""
+        self._reported = True
+        return f"the net of cycle {self.cycle} could not be rated; {self._run / 'rating.log'} says why"
 
     def finish(self, timeout: float | None) -> None:
         """Waits at most `timeout` seconds for matches under way, then ends them."""
@@ -143,6 +152,11 @@ class RatingProcess:
         except subprocess.TimeoutExpired:
             self._process.terminate()
             self._process.wait()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
 
 
 def rate_network(run: Path, config: Settings, cycle: int, minutes: float, net: Path) -> None:
@@ -151,7 +165,7 @@ def rate_network(run: Path, config: Settings, cycle: int, minutes: float, net: P
     The net becomes the best if the matches against the best so far, of all variants together, leave no doubt.
     """
     settings = config.evaluation
-    player = f"zero:net={net},sims={settings.simulations},threads=1"
+    player = player_spec("zero", net=net, sims=settings.simulations, threads=1)
     best = read_best(run)
     against_best: list[float] = []
     for variant in rated_variants(config):
@@ -163,13 +177,13 @@ def rate_network(run: Path, config: Settings, cycle: int, minutes: float, net: P
             spec = f"{opponent},threads=1" if ":" in opponent else opponent
             append(run, cycle, minutes, game, opponent, match(game, player, spec, settings.games, cycle)[0])
         if best is not None and best["net"] != net_name(cycle):
-            spec = f"zero:net={find_network(run / 'nets', 'best')},sims={settings.simulations},threads=1"
+            best_net = find_network(run / "nets", "best")
+            spec = player_spec("zero", net=best_net, sims=settings.simulations, threads=1)
             result, pair_scores = match(game, player, spec, settings.games, cycle)
             append(run, cycle, minutes, game, best["net"], result)
             against_best += pair_scores
     if best is None or (against_best and elo_interval(against_best)[1] > 0):
-        shutil.copyfile(net, run / "nets" / ".best.tmp")
-        (run / "nets" / ".best.tmp").replace(run / "nets" / "best.safetensors")
+        write_atomically(run / "nets" / "best.safetensors", net.read_bytes())
         (run / "nets" / "best.onnx").unlink(missing_ok=True)  # of a run from before nets were kept as safetensors
         write_atomically(run / "nets" / BEST, json.dumps({"net": net_name(cycle), "minutes": minutes}).encode())
 
@@ -229,7 +243,19 @@ def stand_back(*, entirely: bool) -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
+def end_with_the_run() -> None:
+    """Ends this process when its standard input closes, as it does when the run that started it has ended or died."""
+
+    def wait() -> None:
+        os.read(sys.stdin.fileno(), 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def main() -> None:
+    if BESIDE_A_RUN in sys.argv[5:]:
+        end_with_the_run()
     run, cycle, minutes, net = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
     stand_back(entirely=bool(read_evaluations(run)))  # the first rating is awaited: it shows that the run works
     config = settings_from_json(json.loads((run / "config.json").read_text("utf-8"))["config"])

@@ -22,6 +22,8 @@ from qizero.base.files import write_atomically
 __all__ = ["Batch", "ChunkError", "RowDecoder", "Window", "read_chunk", "write_chunk"]
 
 FORMAT = "qizero-rows 1"
+# What a file can cost in memory that somebody made for that: rows shrink to a third, not to a hundredth.
+SMALL_CHUNK_BYTES, MAX_RATIO = 1 << 26, 100
 
 
 class ChunkError(ValueError):
@@ -60,10 +62,22 @@ def read_chunk(path: Path, game: Game) -> NDArray[Any]:
             raise ValueError(f"its rows have version {header['record_version']}, not {RECORD_VERSION}")
         if hashlib.sha256(body).hexdigest() != header["sha256"]:
             raise ValueError("its content does not match its hash: the file is damaged")
-        rows = np.frombuffer(zlib.decompress(body), row_dtype(game))
+        rows = np.frombuffer(decompress(body, header["rows"] * row_dtype(game).itemsize), row_dtype(game))
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise ChunkError(f"{path}: {error}") from None
     return rows
+
+
+def decompress(body: bytes, size: int) -> bytes:
+    """The `size` bytes that were compressed. Never unpacks more, whatever the body holds."""
+    most = max(SMALL_CHUNK_BYTES, MAX_RATIO * len(body))
+    if not 0 <= size <= most:
+        raise ValueError(f"it claims to hold {size:,} bytes; {len(body):,} compressed bytes hold at most {most:,}")
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(body, size + 1)
+    if len(data) != size or not unpacker.eof:
+        raise ValueError(f"it does not hold the {size:,} bytes that it claims")
+    return data
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A training run: one directory, one loop of cycles. A cycle plays games, learns from them and saves a checkpoint.
 
-    run/config.json         the settings that the run was started with
+    run/config.json         the settings of the run, and earlier ones that it was resumed from
     run/metrics.jsonl       a line per cycle
     run/evaluations.jsonl   a line per match of the network against somebody (qizero.training.rating)
     run/checkpoints/        c000012/: everything needed to go on
@@ -10,6 +10,8 @@
     run/games/              every game in the game's notation, a file per cycle and variant
     run/tensorboard/        the figures of metrics.jsonl and the Elo, for TensorBoard (qizero.training.command)
     run/log.txt             what was said
+    run/lock                who trains here now (qizero.base.files)
+    run/aside-000009/       what followed cycle 9 when the run had to go on from there: its later checkpoints were lost
 
 A killed run goes on from its last checkpoint; what was played since is played again. With `run.cycles` set and the same
 seed, a run that was interrupted ends with the same bits as one that was not.
@@ -20,19 +22,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from qizero.base.events import Events
-from qizero.base.files import write_atomically
+from qizero.base.files import OwnedError, own_directory, read_json_lines, write_atomically
 from qizero.base.results import available_cores, provenance
 from qizero.games.catalog import Game, load_game
 from qizero.nets.architecture import NetworkConfig
@@ -54,7 +58,10 @@ class RunError(RuntimeError):
 
 
 class Run:
-    """Call `open`, then `train`. `stop` may be set at any time: the cycle is cut short and saved, `train` returns."""
+    """Call `open`, `train`, then `close`.
+
+    `stop` may be set at any time: the cycle is cut short and saved, and `train` returns.
+    """
 
     def __init__(self, directory: Path, config: Settings, events: Events) -> None:
         self.directory = directory
@@ -69,14 +76,32 @@ class Run:
         self.parked: list[bytes | None] = [None] * len(self.games)
         self.rng = np.random.default_rng(config.run.seed)
         self.backend = config.run.backend
+        self._lock: FileIO | None = None
+        self._said_stopping = False
 
     # ---- Starting and resuming ---------------------------------------------------------------------------------------
 
+    def own(self) -> None:
+        """Makes the directory and has it for this process until `close`. Raises RunError if another one has it."""
+        if self._lock is not None:
+            return
+        self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock = own_directory(self.directory)
+        except OwnedError as error:
+            raise RunError(f"{error}: wait for it, end it, or use another --run directory") from None
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
     def open(self) -> None:
-        """Makes the directory, or takes up what is in it."""
+        """Makes the directory, or takes up what is in it. Nothing in it changes if that is not possible."""
+        self.own()
         for name in ("checkpoints", "nets", "replay", "games"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        self._check_or_write_config()
+        saved_config = self._check_config()
         self._use_threads()
         torch.manual_seed(self.config.run.seed)
         # The largest board of the variants: a network made for it has every layer that the others need.
@@ -89,7 +114,13 @@ class Run:
         if checkpoint is not None:
             self._resume(checkpoint)
             self.events.emit("resumed", cycle=self.cycle, minutes=self.seconds / 60, rows=self.total_rows)
-        self._remove_newer_than_checkpoint()
+        elif last := self._last_cycle_in_files():
+            raise RunError(
+                f"{self.directory} holds a run of {last} cycles, but no checkpoint to go on from; nothing was changed. "
+                "Put its checkpoints/ back, or use another --run directory"
+            )
+        self._write_config(saved_config)
+        self._clear_after_checkpoint()
         self._make_evaluators()
         (self.directory / "nets" / "current.onnx").unlink(missing_ok=True)
         self._write_nets()
@@ -110,29 +141,45 @@ class Run:
         self.backend = run.backend
         self.events.emit("grown", cycle=self.cycle, small=old, large=run.network, share=run.grow_at)
 
-    def _check_or_write_config(self) -> None:
+    def _check_config(self) -> dict[str, Any] | None:
+        """The content of config.json, None in a new directory. Raises RunError where the run cannot go on with it."""
         path = self.directory / "config.json"
-        origin = provenance(seed=self.config.run.seed, options={}, packages=("torch", "onnxruntime"))
-        wanted = {"config": self.config.to_json(), "machine": origin["machine"], "versions": origin["versions"]}
         if not path.exists():
-            write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
-            return
+            return None
         try:
-            saved = json.loads(path.read_text("utf-8"))["config"]
-        except (ValueError, KeyError, TypeError) as error:
+            document = json.loads(path.read_bytes())
+            old, new = flat(document["config"]), flat(self._config_as_json())
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RunError(f"{path} cannot be read ({error}); use another --run directory") from None
-        fixed = [("game",), ("run", "network"), ("run", "first_network"), ("run", "variants"), ("selfplay", "slots")]
-        mine = json.loads(json.dumps(self.config.to_json()))
-        for keys in fixed:
-            old, new = saved, mine
-            for key in keys:
-                old, new = old.get(key, {} if key != keys[-1] else None), new[key]
-            if old is not None and old != new:  # what an earlier version did not know is left to the checkpoint
+        fixed = ["game", "run.network", "run.first_network", "run.variants", "selfplay.slots"]
+        for name in fixed:
+            # What an earlier version did not know is left to the checkpoint.
+            if old.get(name) is not None and old[name] != new[name]:
                 raise RunError(
-                    f"{self.directory} is a run with {'.'.join(keys)} = {old!r}, not {new!r}; "
+                    f"{self.directory} is a run with {name} = {old[name]!r}, not {new[name]!r}; "
                     "use another --run directory"
                 )
-        write_atomically(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
+        return cast(dict[str, Any], document)
+
+    def _config_as_json(self) -> dict[str, Any]:
+        return cast(dict[str, Any], json.loads(json.dumps(self.config.to_json())))
+
+    def _write_config(self, saved: dict[str, Any] | None) -> None:
+        """Says what differs from the settings before, and keeps those."""
+        config = self._config_as_json()
+        origin = provenance(seed=self.config.run.seed, options={}, packages=("torch", "onnxruntime"))
+        wanted = {"config": config, "machine": origin["machine"], "versions": origin["versions"]}
+        if saved is not None:
+            earlier = saved.pop("earlier", [])
+            if saved != wanted:
+                earlier = [*earlier, {"until_cycle": self.cycle, **saved}]
+            wanted["earlier"] = earlier
+            old, new = flat(saved["config"]), flat(config)
+            changes = [f"{k} {old[k]!r} -> {new[k]!r}" for k in new if k in old and old[k] != new[k]]
+            if changes:
+                self.events.emit("settings_changed", changes=changes)
+        content = json.dumps(wanted, indent=1, ensure_ascii=False).encode()
+        write_atomically(self.directory / "config.json", content)
 
     def _use_threads(self) -> None:
         self.threads = self.config.run.threads or available_cores()
@@ -158,14 +205,50 @@ class Run:
                     continue
                 self.windows[i].add(cycle, rows, keep_rows=1 << 62)
 
-    def _remove_newer_than_checkpoint(self) -> None:
-        """What was written after the last checkpoint is played again."""
-        for folder in ("replay", "games"):
+    def _files_by_cycle(self) -> list[tuple[int, Path]]:
+        """The files of rows and games that this program wrote, each with its cycle. Others are none of its business."""
+        found = []
+        for folder, ending in (("replay", "rows"), ("games", "txt")):
             for path in (self.directory / folder).iterdir():
-                number = path.name.lstrip(".").partition("-")[0]
-                if path.name.startswith(".") or (number.isdigit() and int(number) > self.cycle):
-                    path.unlink()
-        truncate_jsonl(self.directory / "metrics.jsonl", self.cycle)
+                match = re.fullmatch(rf"([0-9]{{6,}})-[0-9]+\.{ending}", path.name)
+                if match and path.is_file():
+                    found.append((int(match[1]), path))
+        return found
+
+    def _last_cycle_in_files(self) -> int:
+        """The last cycle that was saved, by everything but the checkpoints; 0 in a run that has not saved any."""
+        lines = read_json_lines(self.directory / "metrics.jsonl")
+        logged = max((line["cycle"] for line in lines if isinstance(line.get("cycle"), int)), default=0)
+        played = max((cycle for cycle, _ in self._files_by_cycle()), default=0)
+        return max(logged, played - 1)  # the games of a cycle are there before its checkpoint is
+
+    def _clear_after_checkpoint(self) -> None:
+        """What followed the checkpoint is played again: unfinished work is removed, finished cycles are kept aside."""
+        newer = [path for cycle, path in self._files_by_cycle() if cycle > self.cycle]
+        metrics = self.directory / "metrics.jsonl"
+        if self._last_cycle_in_files() > self.cycle:
+            aside = self.directory / f"aside-{self.cycle:06d}"
+            while aside.exists():
+                aside = aside.with_name(aside.name + "x")
+            for path in newer:
+                (aside / path.parent.name).mkdir(parents=True, exist_ok=True)
+                path.replace(aside / path.parent.name / path.name)
+            if metrics.exists():
+                aside.mkdir(exist_ok=True)
+                write_atomically(aside / metrics.name, metrics.read_bytes())
+            self.events.emit(
+                "warning", text=f"what followed cycle {self.cycle}, the last checkpoint, is in {aside} now"
+            )
+        else:
+            for path in newer:
+                path.unlink()
+        for folder in ("replay", "games"):
+            for path in (self.directory / folder).glob(".*.tmp"):
+                path.unlink()
+        lines = read_json_lines(metrics)
+        kept = [line for line in lines if isinstance(line.get("cycle"), int) and line["cycle"] <= self.cycle]
+        if metrics.exists():
+            write_atomically(metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
     def _make_evaluators(self) -> None:
         """Hands the averaged weights to the next evaluators, one for each variant."""
@@ -208,10 +291,12 @@ class Run:
                 return self.stop or (not self.config.run.cycles and time.perf_counter() >= limit)
 
             results = self._play(progress, out_of_time)
+            self._say_stopping()
             new_rows = self._keep_rows(results)
             learn_start = time.perf_counter()
             losses = self._learn(new_rows, progress)
             learn_seconds = time.perf_counter() - learn_start
+            self._say_stopping()
             self.cycle += 1
             self.seconds += time.perf_counter() - started
             seam_start = time.perf_counter()
@@ -222,6 +307,11 @@ class Run:
             self._report(results, new_rows, losses, learn_seconds, time.perf_counter() - started)
             after_cycle(self)
         self._export("current")
+
+    def _say_stopping(self) -> None:
+        if self.stop and not self._said_stopping:
+            self._said_stopping = True
+            self.events.emit("stopping")
 
     def _play(self, progress: float, out_of_time: Callable[[], bool]) -> list[CycleResult]:
         results = []
@@ -387,8 +477,11 @@ class Run:
             "wrong_resignations": sum(game["wrong_resignation"] for game in games),
             "loss": dataclasses.asdict(mean_losses(losses)) if losses else None,
         }
-        with (self.directory / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with (self.directory / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:  # the cycle is saved
+            self.events.emit("warning", text=f"metrics.jsonl has no line of cycle {self.cycle}: {error}")
         self.events.emit("cycle", **line)
         for text in learning_warnings(line):
             self.events.emit("warning", text=text)
@@ -441,15 +534,9 @@ def rows_by_share(rows: int, shares: NDArray[np.float64], rng: np.random.Generat
     return np.asarray(counts + rng.multinomial(left, fractions / fractions.sum()), np.int64)
 
 
-def truncate_jsonl(path: Path, last_cycle: int) -> None:
-    """Drops lines of cycles after `last_cycle`, and a last line that a crash cut off."""
-    if not path.exists():
-        return
-    kept = []
-    for text in path.read_text("utf-8").splitlines():
-        try:
-            if json.loads(text)["cycle"] <= last_cycle:
-                kept.append(text)
-        except (ValueError, KeyError, TypeError):
-            continue
-    write_atomically(path, "".join(text + "\n" for text in kept).encode())
+def flat(config: dict[str, Any]) -> dict[str, Any]:
+    """{"run": {"seed": 1}} as {"run.seed": 1}."""
+    found: dict[str, Any] = {}
+    for section, value in config.items():
+        found |= {f"{section}.{name}": v for name, v in value.items()} if isinstance(value, dict) else {section: value}
+    return found
