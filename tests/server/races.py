@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from starlette.websockets import WebSocketState
 
 from qizero.server.connection import Connection
-from qizero.server.journal import Journal
+from qizero.server.journal import Journal, JournalThreads
 from qizero.server.opponents import OpponentRow, Opponents
 from qizero.server.session import HUMAN
 from qizero.server.tables import Pace, Tables
@@ -70,11 +70,12 @@ class Server:
 
     def __init__(self, directory: Path, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._writers = ThreadPoolExecutor(2)
-        loop.set_default_executor(self._writers)
+        self._others = ThreadPoolExecutor(2)
+        loop.set_default_executor(self._others)
+        self._journal = JournalThreads(Journal(directory))
         self.pool = ThinkingPool(make_fake_player, places=2)
         self.tables = Tables(
-            Journal(directory), self.pool, Opponents(make_fake_player, lambda game: THINKERS), Pace(0.0, 0.0)
+            self._journal, self.pool, Opponents(make_fake_player, lambda game: THINKERS), Pace(0.0, 0.0)
         )
 
     def connect(self) -> MemorySocket:
@@ -90,7 +91,8 @@ class Server:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.pool.close()
-        self._writers.shutdown(wait=True)
+        self._journal.close()
+        self._others.shutdown(wait=True)
 
 
 class RaceMachine(RuleBasedStateMachine):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import qizero
-from qizero.games.catalog import GameRow
+from qizero.games.catalog import GameRow, State
 from qizero.server.journal import Journal
-from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Result
+from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Result, Step
 from server.plain_model import PlainModel
 
 ID = "0" * 32
@@ -230,19 +233,81 @@ def test_a_long_journal_is_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert restored.snapshot() == game.snapshot()
 
 
-def test_a_game_on_the_table_keeps_its_journal(tmp_path: Path) -> None:
+def journal_of_ten_games(directory: Path) -> Journal:
+    """Ten games by their numbers, the first the oldest by days; 3 and 6 are over."""
+    journal = Journal(directory)
+    for number in range(10):
+        game = GameInPlay.new(f"{number:032}", qizero.load_game("connect4"), (HUMAN, HUMAN))
+        journal.begin(game.snapshot())
+        if number in (3, 6):
+            game.perform("resign")
+            journal.append(game.id, "resign", {}, game.snapshot())
+        changed = time.time() - (10 - number) * 86_400
+        os.utime(directory / f"{game.id}.jsonl", (changed, changed))
+    return journal
+
+
+def kept_games(directory: Path) -> list[int]:
+    return sorted(int(path.stem) for path in directory.glob("*.jsonl"))
+
+
+def test_games_are_kept_however_old_they_are(tmp_path: Path) -> None:
+    journal_of_ten_games(tmp_path).keep_to_quota()
+    assert kept_games(tmp_path) == list(range(10))
+
+
+def test_what_exceeds_the_quota_goes_finished_and_oldest_first(tmp_path: Path) -> None:
+    journal = journal_of_ten_games(tmp_path)
+    journal.keep_to_quota(max_games=9)  # nine tenths of it are left
+    assert kept_games(tmp_path) == [0, 1, 2, 4, 5, 7, 8, 9]
+    journal.keep_to_quota(in_use={f"{0:032}"}, max_games=7)
+    assert kept_games(tmp_path) == [0, 4, 5, 7, 8, 9]
+    size = (tmp_path / f"{9:032}.jsonl").stat().st_size
+    journal.keep_to_quota(max_bytes=4 * size)
+    assert kept_games(tmp_path) == [7, 8, 9]
+
+
+def test_a_deleted_journal_is_started_again(tmp_path: Path) -> None:
     game, journal = new(seats=(HUMAN, HUMAN)), Journal(tmp_path)
     journal.begin(game.snapshot())
-    day, tomorrow = 86_400.0, time.time() + 100_000
-    journal.forget_older_than(day, tomorrow, keep={ID})
-    assert journal.load(ID) is not None
-    journal.forget_older_than(day, tomorrow)
-    assert journal.load(ID) is None
+    (tmp_path / f"{ID}.jsonl").unlink()
     game.perform("play", step=3)
     journal.append(ID, "play", {"step": 3}, game.snapshot())
     restored = Journal(tmp_path).load(ID)
-    assert restored is not None, "a deleted journal is started again"
+    assert restored is not None
     assert restored.snapshot() == game.snapshot()
+
+
+def test_journals_are_for_their_owner_only(tmp_path: Path) -> None:
+    old_mask = os.umask(0)
+    try:
+        Journal(tmp_path / "games").begin(new().snapshot())
+    finally:
+        os.umask(old_mask)
+    assert stat.S_IMODE((tmp_path / "games").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "games" / f"{ID}.jsonl").stat().st_mode) == 0o600
+
+
+def test_the_position_is_remembered_and_right_after_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`state_at` without a ply replays nothing while steps are only added."""
+    game = new(seats=(HUMAN, HUMAN))
+    play(game, 3, 3, 2)
+    replays = []
+    replayed = GameInPlay._replayed
+
+    def counted(game: GameInPlay, steps: Sequence[Step]) -> State:
+        replays.append(len(steps))
+        return replayed(game, steps)
+
+    monkeypatch.setattr(GameInPlay, "_replayed", counted)
+    play(game, 4, 4)
+    assert game.state_at().history() == [3, 3, 2, 4, 4]
+    assert (game.actor(), game.undo_target()) == (1, 4)
+    assert replays == []
+    game.perform("undo")
+    assert game.state_at().history() == [3, 3, 2, 4]
+    game.state_at().apply_action(0)
+    assert game.state_at().history() == [3, 3, 2, 4], "what is handed out is a copy"
 
 
 def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

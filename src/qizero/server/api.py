@@ -73,8 +73,10 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         usual = await asyncio.to_thread(opponents.usual, chosen)
         return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=usual)
 
-    @router.post("/analyze", responses=errors(404, 409, 413, 422, 503))
-    async def analyze(request: Annotated[messages.AnalyzeRequest, Body(examples=[EXAMPLE])]) -> messages.AnalyzeAnswer:
+    @router.post("/analyze", responses=errors(404, 409, 413, 422, 429, 503))
+    async def analyze(
+        http: Request, request: Annotated[messages.AnalyzeRequest, Body(examples=[EXAMPLE])]
+    ) -> messages.AnalyzeAnswer:
         """Analyses a position by an opponent of the list, or by the usual analyst."""
         state = _state_of(request)
         spec = await asyncio.to_thread(_spec_of, opponents, state.game, request.opponent)
@@ -84,13 +86,24 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
             raise HTTPException(
                 503, f"the server is busy: {error.place} searches are waiting; try again later"
             ) from error
+        gone = asyncio.ensure_future(client_has_gone(http))
         try:
-            return views.analysis_answer(state, await search.result)
-        except asyncio.CancelledError:
+            waited_for: list[asyncio.Future[Any]] = [search.result, gone]
+            await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            if not search.result.done():
+                raise HTTPException(503, "the client has gone")
+            return views.analysis_answer(state, search.result.result())
+        finally:
+            gone.cancel()
             pool.stop(search)
-            raise
 
     return router
+
+
+async def client_has_gone(request: Request) -> None:
+    """Returns when the client of a request, whose body has been read, disconnects."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _game_of(spec: str) -> Game:

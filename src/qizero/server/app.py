@@ -7,19 +7,19 @@ import contextlib
 import ipaddress
 import logging
 import socket
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi import FastAPI, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Match, Mount
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qizero import __version__
 from qizero.base.results import available_cores
@@ -27,8 +27,8 @@ from qizero.games.catalog import Game
 from qizero.players.protocol import Player
 from qizero.server import messages
 from qizero.server.api import api_router, error_response, validation_error_response
-from qizero.server.connection import Connection
-from qizero.server.journal import Journal
+from qizero.server.connection import Connection, TokenBucket
+from qizero.server.journal import Journal, JournalThreads
 from qizero.server.opponents import Opponents
 from qizero.server.tables import Pace, Tables
 from qizero.server.thinking import ThinkingPool
@@ -38,7 +38,13 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-IDLE_GAME_SECONDS = 24 * 3600.0
+TIDY_SECONDS = 600.0
+BODY_SECONDS = 10.0
+"""How long the body of a request may take to arrive."""
+
+MAX_ADDRESSES = 10_000
+"""Addresses whose requests are counted."""
+
 log = logging.getLogger(__name__)
 
 
@@ -100,19 +106,50 @@ def host_is_allowed(header: str | None, listening_on: str) -> bool:
 
 
 def origin_is_allowed(origin: str | None, host: str | None) -> bool:
-    """True if a page of `origin` may open a WebSocket: only the server's own page. Programs send no Origin."""
+    """True if a page of `origin` may ask this server: only the server's own page. Programs send no Origin."""
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:
         return False
 
 
-class Guard:
-    """Refuses foreign hosts and large bodies, and adds the security headers."""
+def site_is_allowed(headers: dict[bytes, str], path: str) -> bool:
+    """False if a browser says (Sec-Fetch-Site) that the page of another site asks. It may lead a person here by a link,
+    but not ask for anything behind the person's back."""
+    if headers.get(b"sec-fetch-site", "none") in ("none", "same-origin"):
+        return True
+    by_link = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == ("navigate", "document")
+    return by_link and not path.startswith("/api/")
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+
+class BodyTooLargeError(Exception):
+    """The body of a request has more than MAX_MESSAGE_BYTES."""
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """The body of a request, counted while it arrives, whatever its headers say; None if the client has gone. Raises
+    BodyTooLargeError or TimeoutError."""
+    body = bytearray()
+    async with asyncio.timeout(BODY_SECONDS):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > messages.MAX_MESSAGE_BYTES:
+                raise BodyTooLargeError
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+class Guard:
+    """Refuses foreign hosts, the pages of other sites and large bodies, and adds the security headers."""
+
+    def __init__(self, app: ASGIApp, host: str, limits: Limits) -> None:
         self._app = app
         self._host = host
+        self._limits = limits
+        self._posts: OrderedDict[str, TokenBucket] = OrderedDict()  # by address, the longest idle first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Checks a request and passes it to the wrapped ASGI application."""
@@ -122,28 +159,68 @@ class Guard:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not host_is_allowed(headers.get(b"host"), self._host):
             await self._refuse(scope, receive, send, 400, "the Host header does not name this server")
-        elif scope["type"] == "http" and not _length_is_small(headers.get(b"content-length"), scope["method"]):
+        elif not origin_is_allowed(headers.get(b"origin"), headers.get(b"host")):
+            await self._refuse(scope, receive, send, 403, "requests from this Origin are not allowed")
+        elif not site_is_allowed(headers, scope["path"]):
+            await self._refuse(scope, receive, send, 403, "requests from the page of another site are not allowed")
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, self._with_headers(send, scope["path"]))
+        else:
+            await self._pass_request(scope, receive, send, headers)
+
+    async def _pass_request(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, str]) -> None:
+        if not _length_is_small(headers.get(b"content-length"), scope["method"]):
             await self._refuse(
                 scope, receive, send, 413, "a request with a body needs a Content-Length of at most 64 KiB"
             )
-        elif scope["type"] == "websocket" and not origin_is_allowed(headers.get(b"origin"), headers.get(b"host")):
-            await self._refuse(scope, receive, send, 403, "connections from this Origin are not allowed")
-        else:
-            await self._app(scope, receive, self._with_headers(send))
+            return
+        if scope["method"] == "POST" and not self._may_post(scope["client"][0] if scope.get("client") else ""):
+            await self._refuse(scope, receive, send, 429, "too many requests; try again in a second")
+            return
+        try:
+            body = await read_body(receive)
+        except BodyTooLargeError:
+            await self._refuse(scope, receive, send, 413, "the body of a request has at most 64 KiB")
+            return
+        except TimeoutError:
+            await self._refuse(scope, receive, send, 408, f"the body did not arrive within {BODY_SECONDS:g} s")
+            return
+        if body is None:
+            return
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            """The body, then what the client does: it can only disconnect."""
+            return whole.pop() if whole else await receive()
+
+        await self._app(scope, receive_again, self._with_headers(send, scope["path"]))
+
+    def _may_post(self, address: str) -> bool:
+        """Whether an address may begin another search now: as often as a tab may send messages."""
+        bucket = self._posts.pop(address, None)
+        if bucket is None:
+            bucket = TokenBucket(self._limits.messages_per_second, self._limits.message_burst)
+        self._posts[address] = bucket
+        if len(self._posts) > MAX_ADDRESSES:
+            self._posts.popitem(last=False)
+        return bucket.allows()
 
     @staticmethod
     async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, reason: str) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": reason})
         else:
-            await error_response(status, reason)(scope, receive, send)
+            response = error_response(status, reason)
+            response.headers["Connection"] = "close"  # what is still on its way is not read
+            await response(scope, receive, send)
 
     @staticmethod
-    def _with_headers(send: Send) -> Send:
+    def _with_headers(send: Send, path: str) -> Send:
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [
                     *message.get("headers", []),
+                    *([(b"cache-control", b"no-store")] if path.startswith("/api/") else []),
                     (b"x-content-type-options", b"nosniff"),
                     (b"referrer-policy", b"no-referrer"),
                     (b"cross-origin-opener-policy", b"same-origin"),
@@ -183,7 +260,7 @@ class PageMount(Mount):
 
 def create_app(parts: ServerParts) -> FastAPI:
     """The application of one server."""
-    journal = Journal(parts.journal_directory)
+    journal = JournalThreads(Journal(parts.journal_directory))
     pool = ThinkingPool(
         parts.make_player,
         parts.searches,
@@ -195,8 +272,8 @@ def create_app(parts: ServerParts) -> FastAPI:
 
     async def keep_house() -> None:
         while True:
-            await tables.forget_old(IDLE_GAME_SECONDS)
-            await asyncio.sleep(600)
+            await tables.tidy()
+            await asyncio.sleep(TIDY_SECONDS)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -204,6 +281,7 @@ def create_app(parts: ServerParts) -> FastAPI:
         yield
         house.cancel()
         pool.close()
+        journal.close()
 
     app = FastAPI(
         title="qizero",
@@ -233,15 +311,8 @@ def create_app(parts: ServerParts) -> FastAPI:
             if addresses[address] <= 0:
                 del addresses[address]
 
-    @app.middleware("http")
-    async def no_store(request: Request, call_next: Callable[[Request], Any]) -> Response:
-        response: Response = await call_next(request)
-        if request.url.path.startswith("/api/"):
-            response.headers["Cache-Control"] = "no-store"
-        return response
-
     if (parts.static / "index.html").exists():
         app.router.routes.append(PageMount("/", PageFiles(directory=parts.static, html=True)))
     app.add_middleware(GZipMiddleware, minimum_size=1024)
-    app.add_middleware(Guard, host=parts.host)
+    app.add_middleware(Guard, host=parts.host, limits=parts.limits)
     return app

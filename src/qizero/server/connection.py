@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import deque
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,8 +18,14 @@ from qizero.server import messages, views
 from qizero.server.session import HUMAN, CommandRefusedError
 from qizero.server.tables import Table, Tables
 
-MAX_OUTGOING = 400
-"""Messages that may wait for a slow line before it is given up; droppable ones are dropped at a tenth of that."""
+MAX_OUTGOING = 200
+"""Messages that may wait for a slow line before it is given up; droppable ones are dropped at a fifth of that."""
+
+CLOSE_SECONDS = 5.0
+"""How long a line that is given up may take to say goodbye."""
+
+COSTS = {"new": 10, "fork": 10, "open": 4, "export": 4, "review": 4, "analyze": 2, "look": 2, "hint": 2}
+"""Messages that count as several for the rate limit: they write a file, read a whole game or begin searches."""
 
 MAX_REFUSED = 200
 """Messages that make no sense before the line is given up."""
@@ -28,6 +35,11 @@ FILE_ENDINGS: dict[Format, str] = {"sgf": "sgf", "psq": "psq", "moves": "txt", "
 log = logging.getLogger(__name__)
 
 
+def is_news(message: messages.FromServer) -> bool:
+    """True for a state that is no answer to a request: it says all that an earlier one said."""
+    return isinstance(message, messages.StateMessage) and message.id is None
+
+
 class TokenBucket:
     """Limits messages to `rate` per second, with bursts of `burst`."""
 
@@ -35,12 +47,19 @@ class TokenBucket:
         self._rate, self._burst = rate, burst
         self._tokens, self._last = burst, time.monotonic()
 
-    def wait_seconds(self) -> float:
-        """Takes a token and returns the seconds to wait before the next message."""
+    def wait_seconds(self, tokens: float = 1.0) -> float:
+        """Takes `tokens` and returns the seconds to wait before the next message."""
         now = time.monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._last) * self._rate) - 1.0
+        self._tokens = min(self._burst, self._tokens + (now - self._last) * self._rate) - tokens
         self._last = now
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
+
+    def allows(self) -> bool:
+        """Takes a token if there is one."""
+        if self.wait_seconds() == 0:
+            return True
+        self._tokens += 1.0
+        return False
 
 
 class Connection:
@@ -51,30 +70,58 @@ class Connection:
         self._tables = tables
         self._table: Table | None = None
         self._bucket = TokenBucket(rate, burst)
-        self._outgoing: asyncio.Queue[messages.FromServer] = asyncio.Queue()
+        self._outgoing: deque[messages.FromServer] = deque()
+        self._something_to_send = asyncio.Event()
+        self._given_up = asyncio.Event()
+        self._answering = asyncio.Lock()
         self._refused = 0
 
     def send(self, message: messages.FromServer, droppable: bool = False) -> None:
-        """Sends without waiting."""
-        if droppable and self._outgoing.qsize() > MAX_OUTGOING // 10:
+        """Sends without waiting. A line that does not take what it is sent is given up, whether it says anything or
+        not; a state that nobody asked for replaces the one before if that still waits."""
+        if self._given_up.is_set() or (droppable and len(self._outgoing) > MAX_OUTGOING // 5):
             return
-        self._outgoing.put_nowait(message)
+        newest = self._outgoing[-1] if self._outgoing else None
+        if is_news(message) and newest is not None and is_news(newest):
+            self._outgoing.pop()
+        self._outgoing.append(message)
+        self._something_to_send.set()
+        if len(self._outgoing) > MAX_OUTGOING:
+            self._give_up()
 
     async def serve(self) -> None:
         """Runs until the connection is closed."""
         await self._socket.accept()
-        writer = asyncio.get_running_loop().create_task(self._write())
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(work) for work in (self._listen(), self._write(), self._given_up.wait())]
         try:
-            while (text := await self._receive()) is not None:
-                await asyncio.sleep(self._bucket.wait_seconds())
-                await self._read(text)
-                if self._refused > MAX_REFUSED or self._outgoing.qsize() > MAX_OUTGOING:
-                    await self._close(1008, "too many messages")
-                    break
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            writer.cancel()
+            async with self._answering:  # a request under way is carried out to its end
+                for task in tasks:
+                    task.cancel()
             if self._table is not None:
                 self._table.leave(self)
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        if self._given_up.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._close(1008, "too many messages")
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    def _give_up(self) -> None:
+        self._outgoing.clear()
+        self._given_up.set()
+
+    async def _listen(self) -> None:
+        while (text := await self._receive()) is not None:
+            await asyncio.sleep(self._bucket.wait_seconds())
+            async with self._answering:
+                await self._read(text)
+            if self._refused > MAX_REFUSED:
+                self._give_up()
 
     async def _receive(self) -> str | None:
         """The next message; None if the connection is closed. A message that is not text closes it."""
@@ -93,10 +140,13 @@ class Connection:
     async def _write(self) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while True:
-                message = await self._outgoing.get()
+                await self._something_to_send.wait()
+                if not self._outgoing:
+                    self._something_to_send.clear()
+                    continue
                 if self._socket.application_state is not WebSocketState.CONNECTED:
                     return
-                await self._socket.send_text(message.model_dump_json())
+                await self._socket.send_text(self._outgoing.popleft().model_dump_json())
 
     async def _read(self, text: str) -> None:
         try:
@@ -108,6 +158,7 @@ class Connection:
             detail = f"{where}: {first['msg']}"[:300]
             self.send(messages.ErrorMessage(id=messages.request_id(text), code="bad_message", detail=detail))
             return
+        await asyncio.sleep(self._bucket.wait_seconds(COSTS.get(request.type, 1) - 1))
         try:
             await self._answer(request)
         except CommandRefusedError as error:

@@ -21,6 +21,7 @@ from qizero.games.catalog import list_games, load_game
 from qizero.players.specs import make_player
 from qizero.server import messages
 from qizero.server.app import STATIC, ServerParts, create_app, is_this_machine
+from qizero.server.http_protocol import bounded_http
 from qizero.server.opponents import Opponents, engine_row, opponent_rows
 from qizero.server.training_stages import stage_rows, stages_of_run
 
@@ -35,7 +36,7 @@ class PageMissingError(FileNotFoundError):
 
 
 def data_directory() -> Path:
-    """The directory of the games in play: $QIZERO_DATA, or qizero in the user's state directory."""
+    """The directory of the games in play, for this user only: $QIZERO_DATA, or qizero in the user's state directory."""
     if "QIZERO_DATA" in os.environ:
         return Path(os.environ["QIZERO_DATA"])
     return platformdirs.user_state_path("qizero")
@@ -63,6 +64,7 @@ def uvicorn_config(app: object, host: str, port: int) -> uvicorn.Config:
         log_level="warning",
         ws_max_size=messages.MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
+        http=bounded_http(),
         limit_concurrency=1024,
         timeout_graceful_shutdown=2,
         server_header=False,

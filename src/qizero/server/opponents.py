@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from qizero.games.catalog import Game
+from qizero.games.catalog import Game, load_game
 from qizero.games.profile import profile_of
 from qizero.players.levels import Level, levels_of, rating_of, strongest_kind
 from qizero.server import messages
@@ -84,9 +84,6 @@ too."""
 INTUITION = "zero:sims=0"
 """Whose priors are shown where the analyst has none of its own."""
 
-MAX_GAMES_KEPT = 200
-"""Games (with their options) whose opponents are remembered."""
-
 USUAL = ("level:beginner", "zero-50", "rollout-500", "random")
 ENGINE_MS = 1000
 
@@ -128,7 +125,11 @@ def opponent_rows(game: Game, engines: tuple[str, ...] = ()) -> list[OpponentRow
 
 
 class Opponents:
-    """The opponents of every game. `make_player` raises ValueError for an invalid spec."""
+    """The opponents of every game. `make_player` raises ValueError for an invalid spec.
+
+    Whether a player can be made depends on the game, not on its options: it is tried once per spec and game, so that a
+    request with new options builds nothing.
+    """
 
     def __init__(
         self,
@@ -138,18 +139,11 @@ class Opponents:
         self._make_player = make_player
         self._rows = rows
         self._lock = threading.Lock()
-        self._known: dict[str, dict[str, OpponentRow]] = {}
-        self._can: dict[tuple[str, str], bool] = {}
+        self._can: dict[tuple[str, str], bool] = {}  # by spec and the game's name
 
     def of(self, game: Game) -> dict[str, OpponentRow]:
         """The opponents available in this game, by id. The first call for a game loads players and is slow."""
-        with self._lock:
-            if str(game) not in self._known:
-                if len(self._known) >= MAX_GAMES_KEPT:
-                    self._known.clear()
-                    self._can.clear()
-                self._known[str(game)] = {row.id: row for row in self._rows(game) if self._possible(row.spec, game)}
-            return self._known[str(game)]
+        return {row.id: row for row in self._rows(game) if self._possible(row.spec, game)}
 
     def usual(self, game: Game) -> str | None:
         """The id of the default opponent."""
@@ -158,23 +152,27 @@ class Opponents:
 
     def analyst(self, game: Game, effort: Effort) -> str:
         """The spec of the player that analyses a position. Raises ValueError if there is none."""
-        with self._lock:
-            for spec in analysts(game, effort):
-                if self._possible(spec, game):
-                    return spec
+        for spec in analysts(game, effort):
+            if self._possible(spec, game):
+                return spec
         raise ValueError(f"no player can analyse {game}")
 
     def intuition(self, game: Game) -> str | None:
         """The spec of the player that gives the net's policy without a search; None if there is no net."""
-        with self._lock:
-            return INTUITION if self._possible(INTUITION, game) else None
+        return INTUITION if self._possible(INTUITION, game) else None
 
     def _possible(self, spec: str, game: Game) -> bool:
-        key = (spec, str(game))
+        key = (spec, game.name)
         if key not in self._can:
-            try:
-                self._make_player(spec, game)
-                self._can[key] = True
-            except (ValueError, FileNotFoundError, ImportError):
-                self._can[key] = False
+            with self._lock:  # others wait instead of loading the same player too
+                if key not in self._can:
+                    self._can[key] = self._can_be_made(spec, game)
         return self._can[key]
+
+    def _can_be_made(self, spec: str, game: Game) -> bool:
+        plain = load_game(game.name) if game.options else game
+        try:
+            self._make_player(spec, plain)
+        except (ValueError, FileNotFoundError, ImportError):
+            return False
+        return True

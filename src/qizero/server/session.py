@@ -9,7 +9,7 @@ a game are its actions and, where it opens by swap2, the choices of that opening
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,9 @@ CHOICES: dict[Stage, tuple[str, ...]] = {
     "choose_colour": ("white", "black"),
 }
 """What may be chosen at the two choosing stages of swap2."""
+
+MAX_GAME_LENGTH = 2000
+"""The most plies of a game here: every change sends the whole game to everybody who looks at it."""
 
 
 class CommandRefusedError(ValueError):
@@ -85,6 +88,10 @@ class GameInPlay:
     paused: bool = False
     step_once: bool = False
     seq: int = 0
+    _present: State | None = field(default=None, init=False, repr=False, compare=False)
+    """The position after all steps; None until it is asked for."""
+    _actors: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Who took each of the first steps; `_actors_of_steps` completes it."""
 
     @classmethod
     def new(
@@ -93,6 +100,10 @@ class GameInPlay:
         """A new game, or one that goes on from `state` with its history as steps."""
         if opening and state is not None:
             raise CommandRefusedError("bad_opening", "a swap2 opening begins on an empty board")
+        if game.max_game_length > MAX_GAME_LENGTH:
+            raise CommandRefusedError(
+                "too_long", f"a game here has at most {MAX_GAME_LENGTH} plies; {game} has up to {game.max_game_length}"
+            )
         if state is None:
             return cls(game_id, game, game.new_initial_state(), seats, opening)
         return cls(game_id, game, start_of(state), seats, opening, list(state.history()))
@@ -101,11 +112,9 @@ class GameInPlay:
 
     def state_at(self, ply: int | None = None) -> State:
         """The position after the first `ply` steps; the present one without."""
-        state = self.start.clone()
-        for step in self.steps[:ply]:
-            if isinstance(step, int):
-                state.apply_action(step)
-        return state
+        if ply is None or ply == len(self.steps):
+            return self._now().clone()
+        return self._replayed(self.steps[:ply])
 
     def stage_at(self, ply: int | None = None) -> Stage:
         """The stage of the swap2 opening after `ply` steps; '' when there is none or it is over."""
@@ -113,13 +122,13 @@ class GameInPlay:
 
     def actor(self) -> int | None:
         """The seat that is asked for a step; None when the game is over."""
-        return None if self.result() else self._actor(self.state_at(), self.steps)
+        return None if self.result() else self._actor(self._now(), self.steps)
 
     def result(self) -> Result | None:
         """How the game ended; None while it goes on."""
         if self.resigned is not None:
             return Result(1 - self.resigned, "resigned")
-        state = self.state_at()
+        state = self._now()
         if not state.is_terminal():
             return None
         value = state.returns()[0]
@@ -140,7 +149,14 @@ class GameInPlay:
         """
         if HUMAN not in self.seats:
             return len(self.steps) - 1 if self.steps else None
-        return max((ply for ply, human in self._human_decides() if human and ply < len(self.steps)), default=None)
+        actors, seats = self._actors_of_steps(), self.seats
+        for ply in reversed(range(len(self.steps))):
+            step = self.steps[ply]
+            if isinstance(step, str) and swaps_seats(self.steps[:ply], step):
+                seats = (seats[1], seats[0])
+            if seats[actors[ply]] == HUMAN:
+                return ply
+        return None
 
     # ---- Commands --------------------------------------------------------------------------------------------------
 
@@ -164,12 +180,10 @@ class GameInPlay:
                 raise CommandRefusedError("illegal", f"choose one of {', '.join(choices)}")
         elif not isinstance(step, int):
             raise CommandRefusedError("illegal", f"'{step}' is not an action")
-        else:
-            try:
-                self.state_at().apply_action(step)
-            except IllegalActionError as error:
-                raise CommandRefusedError("illegal", str(error), error) from error
-        self._push(step)
+        try:
+            self._push(step)
+        except IllegalActionError as error:
+            raise CommandRefusedError("illegal", str(error), error) from error
         if self.redo and self.redo[-1] == step:
             self.redo.pop()  # the later steps can still be redone
         else:
@@ -250,6 +264,7 @@ class GameInPlay:
             "paused": self.paused,
             "step_once": self.step_once,
             "seq": self.seq,
+            "over": self.result() is not None,
         }
 
     @classmethod
@@ -271,7 +286,7 @@ class GameInPlay:
             step_once=snapshot["step_once"],
             seq=snapshot["seq"],
         )
-        play.state_at()
+        play._now()  # raises ValueError if the steps do not fit the game
         return play
 
     # ---- Inside ----------------------------------------------------------------------------------------------------
@@ -282,33 +297,44 @@ class GameInPlay:
             return 0 if stage in ("place_three", "choose_colour") else 1
         return int(state.current_player())
 
-    def _human_decides(self) -> Iterator[tuple[int, bool]]:
-        """For every prefix of the steps that does not end the game: its length and whether a person acted there."""
-        seats = self.seats
-        for ply in reversed(range(len(self.steps))):
-            step = self.steps[ply]
-            if isinstance(step, str) and swaps_seats(self.steps[:ply], step):
-                seats = (seats[1], seats[0])
+    def _now(self) -> State:
+        """The present position. Not to be changed but by `_push`."""
+        if self._present is None:
+            self._present = self._replayed(self.steps)
+        return self._present
+
+    def _replayed(self, steps: Sequence[Step]) -> State:
         state = self.start.clone()
-        for ply in range(len(self.steps) + 1):
-            if state.is_terminal():
-                return
-            yield ply, seats[self._actor(state, self.steps[:ply])] == HUMAN
-            if ply == len(self.steps):
-                return
-            step = self.steps[ply]
+        for step in steps:
             if isinstance(step, int):
                 state.apply_action(step)
-            elif swaps_seats(self.steps[:ply], step):
-                seats = (seats[1], seats[0])
+        return state
+
+    def _actors_of_steps(self) -> list[int]:
+        """The seat that took each step. The seats are those of the board: who sits there may have changed since."""
+        known = len(self._actors)
+        if known < len(self.steps):
+            state = self._replayed(self.steps[:known])
+            for ply in range(known, len(self.steps)):
+                self._actors.append(self._actor(state, self.steps[:ply]))
+                step = self.steps[ply]
+                if isinstance(step, int):
+                    state.apply_action(step)
+        return self._actors
 
     def _check_watching(self) -> None:
         if HUMAN in self.seats:
             raise CommandRefusedError("not_watching", "only a game without people can be paused")
 
     def _push(self, step: Step) -> None:
-        if isinstance(step, str) and swaps_seats(self.steps, step):
+        """Adds a step. Raises IllegalActionError, and then nothing has changed."""
+        actor = self._actor(self._now(), self.steps)
+        if isinstance(step, int):
+            self._now().apply_action(step)
+        elif swaps_seats(self.steps, step):
             self.seats = (self.seats[1], self.seats[0])
+        if len(self._actors) == len(self.steps):
+            self._actors.append(actor)
         self.steps.append(step)
 
     def _pop_to(self, length: int) -> None:
@@ -317,6 +343,8 @@ class GameInPlay:
             self.redo.append(step)
             if isinstance(step, str) and swaps_seats(self.steps, step):
                 self.seats = (self.seats[1], self.seats[0])
+        self._present = None
+        del self._actors[length:]
 
 
 COMMANDS = frozenset({"play", "undo", "redo", "restart", "rematch", "resign", "set_seats", "pause", "step"})

@@ -19,12 +19,15 @@ from typing import Any, Literal, Protocol
 from qizero.games import swap2
 from qizero.games.catalog import Game, State
 from qizero.server import messages, views
-from qizero.server.journal import Journal
+from qizero.server.journal import JournalThreads
 from qizero.server.opponents import Effort, Opponents
 from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Opening, Seats
 from qizero.server.thinking import QueueFullError, Search, ThinkingPool
 
 Study = Literal["hint", "analysis", "review"]
+TIDY_AFTER_GAMES = 200
+"""New games after which the quota is enforced, however soon they come."""
+
 NO_LINE = messages.Line(actions=[], texts=[], targets=[])
 log = logging.getLogger(__name__)
 
@@ -57,11 +60,10 @@ class Table:
     """See the module."""
 
     def __init__(
-        self, play: GameInPlay, journal: Journal, pool: ThinkingPool, opponents: Opponents, pace: Pace
+        self, play: GameInPlay, journal: JournalThreads, pool: ThinkingPool, opponents: Opponents, pace: Pace
     ) -> None:
         self.play = play
         self.watchers: set[Watcher] = set()
-        self.touched = time.monotonic()
         self._journal = journal
         self._pool = pool
         self._opponents = opponents
@@ -69,6 +71,7 @@ class Table:
         self._lock = asyncio.Lock()
         self._thinking: asyncio.Task[None] | None = None
         self._thinking_seq = -1
+        self._moves = views.MoveList()
         self._studies: dict[tuple[Watcher, Study], asyncio.Task[None]] = {}
         self._verdicts: OrderedDict[tuple[Any, ...], Verdict] = OrderedDict()
 
@@ -82,7 +85,6 @@ class Table:
     def join(self, watcher: Watcher, request: int | None) -> None:
         """Adds a watcher. Opponents think only while a game is watched."""
         self.watchers.add(watcher)
-        self.touched = time.monotonic()
         watcher.send(self._state(request))
         self._reconcile()
 
@@ -108,10 +110,10 @@ class Table:
     ) -> None:
         before = self.play.snapshot()
         self.play.perform(command, **arguments)
-        self.touched = time.monotonic()
         self._stop_old_thinking()
         try:
-            await asyncio.to_thread(self._journal.append, self.play.id, command, arguments, self.play.snapshot())
+            journal, snapshot = self._journal, self.play.snapshot()
+            await journal.run(journal.journal.append, self.play.id, command, arguments, snapshot)
         except OSError:
             self.play = GameInPlay.from_snapshot(before)
             if watcher is not None:  # an opponent would repeat its move in a loop
@@ -119,12 +121,13 @@ class Table:
             raise
         for who, kind in list(self._studies):
             self.stop_study(who, kind)
+        state = self._state(None)  # one for everybody: a long game has hundreds of kilobytes
         for each in list(self.watchers):
-            each.send(self._state(request if each is watcher else None))
+            each.send(state.model_copy(update={"id": request}) if each is watcher else state)
         self._reconcile()
 
     def _state(self, request: int | None) -> messages.StateMessage:
-        return views.state_message(self.play, request, self.play.wants_computer())
+        return views.state_message(self.play, request, self.play.wants_computer(), self._moves.of(self.play))
 
     # ---- Opponents think -------------------------------------------------------------------------------------------
 
@@ -336,7 +339,7 @@ class Tables:
     """All tables of a server. A game without watchers stays on disk only."""
 
     def __init__(
-        self, journal: Journal, pool: ThinkingPool, opponents: Opponents, pace: Pace, max_tables: int = 1000
+        self, journal: JournalThreads, pool: ThinkingPool, opponents: Opponents, pace: Pace, max_tables: int = 1000
     ) -> None:
         self._journal = journal
         self._pool = pool
@@ -345,6 +348,7 @@ class Tables:
         self._max_tables = max_tables
         self._tables: OrderedDict[str, Table] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Table | None]] = {}
+        self._new_games = 0  # since the last `tidy`
 
     def __len__(self) -> int:
         return len(self._tables)
@@ -355,7 +359,10 @@ class Tables:
         if opening and opening not in views.openings_of(game.name):
             raise CommandRefusedError("bad_opening", f"{game.name} has no opening '{opening}'")
         play = GameInPlay.new(secrets.token_hex(16), game, seats, opening, state)
-        await asyncio.to_thread(self._journal.begin, play.snapshot())
+        await self._journal.run(self._journal.journal.begin, play.snapshot())
+        self._new_games += 1
+        if self._new_games >= TIDY_AFTER_GAMES:
+            await self.tidy()
         return self._seat(play)
 
     async def check_seats(self, game: Game, seats: Seats) -> None:
@@ -378,7 +385,7 @@ class Tables:
             self._opening.pop(game_id, None)
 
     async def _load(self, game_id: str) -> Table | None:
-        play = await asyncio.to_thread(self._journal.load, game_id)
+        play = await self._journal.run(self._journal.journal.load, game_id)
         return None if play is None else self._seat(play)
 
     def _seat(self, play: GameInPlay) -> Table:
@@ -389,11 +396,9 @@ class Tables:
             del self._tables[key]
         return table
 
-    async def forget_old(self, seconds: float) -> None:
-        """Removes games unchanged for `seconds`, also on disk."""
-        now = time.monotonic()
-        for key, table in list(self._tables.items()):
-            if not table.busy and now - table.touched > seconds:
-                del self._tables[key]
+    async def tidy(self) -> None:
+        """Deletes the games on disk that exceed the quota, except those that are in use."""
+        self._new_games = 0
+        in_use = frozenset(key for key, table in self._tables.items() if table.busy)
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(self._journal.forget_older_than, seconds, time.time(), frozenset(self._tables))
+            await self._journal.run(self._journal.journal.keep_to_quota, in_use)

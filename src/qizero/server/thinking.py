@@ -1,7 +1,8 @@
 """Searches outside the event loop: a fixed number of threads, a fair queue, immediate cancellation.
 
 A search runs in C++ with the GIL released. There are as many threads as cores; later searches wait and report their
-place in the queue. Moves come before analyses, and analyses never take the last thread, so that games go on.
+place in the queue. Moves come before analyses, and analyses never take the last thread nor a move's place in the queue,
+so that games go on.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ MAX_IDLE_PLAYERS = 16
 """Players kept for the next search; some hold tables of tens of megabytes."""
 
 
+ANALYSES_SHARE = 0.25
+"""Analyses that may wait, as a share of the moves that may."""
+
+
 class QueueFullError(RuntimeError):
-    """The queue is full. `place` is the place that this search would have had."""
+    """The queue is full. `place` is the place that this search would have had among those of its kind."""
 
     def __init__(self, place: int) -> None:
         super().__init__(f"{place - 1} searches are waiting already")
@@ -65,7 +70,7 @@ class ThinkingPool:
     ) -> None:
         self._make_player = make_player
         self._places = places
-        self._max_waiting = max_waiting
+        self._max_waiting = {"move": max_waiting, "analysis": max(1, int(max_waiting * ANALYSES_SHARE))}
         self._max_seconds = max_seconds
         self._waiting: list[Search] = []
         self._running: set[Search] = set()
@@ -92,8 +97,9 @@ class ThinkingPool:
         on_progress: Callable[[Analysis], None] = lambda analysis: None,
     ) -> Search:
         """Begins a search of `state`, or queues it. Reports come on the event loop. Raises QueueFullError."""
-        if len(self._waiting) >= self._max_waiting:
-            raise QueueFullError(len(self._waiting) + 1)
+        waiting = sum(each.kind == kind for each in self._waiting)
+        if waiting >= self._max_waiting[kind]:
+            raise QueueFullError(waiting + 1)
         search = Search(
             kind,
             state.game,
@@ -105,7 +111,7 @@ class ThinkingPool:
             on_progress,
         )
         self._waiting.append(search)
-        self._waiting.sort(key=lambda waiting: waiting.kind != "move")
+        self._waiting.sort(key=lambda each: each.kind != "move")
         self._advance()
         return search
 

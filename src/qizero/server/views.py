@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -98,17 +99,37 @@ def move_view(state: State, step: Step, player: int) -> MoveView:
     return MoveView(**view.model_dump(), player=player)
 
 
-def moves_of(play: GameInPlay, ply: int | None = None) -> list[MoveView]:
-    """The steps of a game so far."""
-    state, moves = play.start.clone(), []
-    for index, step in enumerate(play.steps[:ply]):
-        player = state.current_player()
-        if isinstance(step, str):
-            player = 1 if play.stage_at(index) == "choose" else 0
-        moves.append(move_view(state, step, player))
-        if isinstance(step, int):
-            state.apply_action(step)
-    return moves
+class MoveList:
+    """The steps of one game as the page shows them. Remembers them, so that only new ones are made."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._views: list[MoveView] = []
+
+    def of(self, play: GameInPlay) -> list[MoveView]:
+        """The steps of a game so far."""
+        same = (ours == theirs for ours, theirs in zip(self._steps, play.steps, strict=False))
+        kept = sum(1 for _ in itertools.takewhile(bool, same))
+        state, views = play.state_at(kept), self._views[:kept]
+        for index, step in enumerate(play.steps[kept:], kept):
+            player = state.current_player()
+            if isinstance(step, str):
+                player = 1 if play.stage_at(index) == "choose" else 0
+            views.append(move_view(state, step, player))
+            if isinstance(step, int):
+                state.apply_action(step)
+        self._steps, self._views = list(play.steps), views
+        return views
+
+
+def last_move(play: GameInPlay, ply: int) -> MoveView | None:
+    """The step that led to the position after `ply` steps."""
+    if ply == 0:
+        return None
+    state, step = play.state_at(ply - 1), play.steps[ply - 1]
+    if isinstance(step, str):
+        return move_view(state, step, 1 if play.stage_at(ply - 1) == "choose" else 0)
+    return move_view(state, step, state.current_player())
 
 
 def frame(state: State, ply: int, last: MoveView | None) -> Frame:
@@ -158,8 +179,7 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
     """The position of a game after `ply` steps and then `more` actions. Raises ValueError for illegal ones."""
     at = len(play.steps) if ply is None else ply
     state = play.state_at(at)
-    moves = moves_of(play, at)
-    last = moves[-1] if moves else None
+    last = last_move(play, at)
     for action in more:
         before = state.clone()
         state.apply_action(action)
@@ -167,16 +187,18 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
     return frame(state, at + len(more), last)
 
 
-def state_message(play: GameInPlay, request: int | None, thinking: int | None) -> messages.StateMessage:
-    """The whole state of a game."""
+def state_message(
+    play: GameInPlay, request: int | None, thinking: int | None, moves: list[MoveView]
+) -> messages.StateMessage:
+    """The whole state of a game; `moves` are its steps so far."""
     result = play.result()
     return messages.StateMessage(
         id=request,
         game_id=play.id,
         seq=play.seq,
         descriptor=descriptor(play.game),
-        frame=game_frame(play),
-        moves=moves_of(play),
+        frame=frame(play.state_at(), len(play.steps), moves[-1] if moves else None),
+        moves=moves,
         redo=len(play.redo),
         seats=play.seats,
         actor=play.actor(),
