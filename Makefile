@@ -30,7 +30,7 @@ CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help play test format page wheel-check stubs tree settings-table clean
+.PHONY: help play test format page dist wheel-check stubs tree settings-table clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -142,7 +142,10 @@ page: $(VENV)/.tools  ## build the page of web/ into the package, and its types 
 	@PYTHONPATH=src python -m qizero.server.typescript >web/src/lib/messages.ts
 	@python web/build_page.py build
 
-wheel-check: $(VENV)/.tools  ## build the wheel of HEAD and play with it where there is neither Node nor a compiler
+dist: $(VENV)/.tools  ## build the sdist of HEAD, with the page in it, into dist/
+	@python .ci/build_sdist.py dist
+
+wheel-check: $(VENV)/.tools  ## build the sdist of HEAD, without Node a wheel of it, and play with that where there is no compiler
 	@python .ci/check_wheel.py
 
 stubs: $(VENV)/.test  ## regenerate src/qizero/_core.pyi, the types of the compiled module

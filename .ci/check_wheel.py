@@ -1,5 +1,5 @@
-"""Builds the wheel of a clean checkout of HEAD, installs it where there is neither Node nor a compiler, and plays a
-move over the page's server: `make wheel-check`, or `python .ci/check_wheel.py [--json FILE]`."""
+"""Builds the sdist of HEAD, a wheel of it where there is no Node, installs that where there is no compiler either, and
+plays a move over the page's server: `make wheel-check`, or `python .ci/check_wheel.py [--json FILE]`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from build_sdist import ROOT
+from build_sdist import build as build_sdist
+
 ABSENT = ("node", "npm", "c++", "g++", "gcc", "cc", "clang", "clang++", "cmake")
 PLAY_A_MOVE = """
 import asyncio, json, sys
@@ -39,14 +41,16 @@ asyncio.run(play())
 """
 
 
-def build(scratch: Path) -> Path:
-    """The wheel of HEAD, from a checkout that holds nothing else."""
-    checkout = scratch / "checkout"
-    checkout.mkdir()
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    subprocess.run(["tar", "-x"], cwd=checkout, input=archive, check=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(scratch), "."]
-    subprocess.run(command, cwd=checkout, check=True)
+def build_wheel(sdist: Path, scratch: Path) -> Path:
+    """The wheel of the sdist, built where no Node works and no other can be had."""
+    broken = scratch / "broken"
+    broken.mkdir()
+    for name in ("node", "npm"):
+        (broken / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (broken / name).chmod(0o755)
+    without_node = {**os.environ, "PATH": f"{broken}{os.pathsep}{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--wheel-dir", str(scratch), str(sdist)], cwd=scratch, env=without_node, check=True)
     (wheel,) = scratch.glob("qizero-*.whl")
     return wheel
 
@@ -111,7 +115,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
         began = time.monotonic()
-        wheel = build(scratch)
+        sdist = build_sdist(scratch)
+        wheel = build_wheel(sdist, scratch)
         built = time.monotonic()
         with zipfile.ZipFile(wheel) as packed:
             static = [name for name in packed.namelist() if "/server/static/" in name]
@@ -121,6 +126,8 @@ def main() -> None:
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.machine()}",
+            "sdist": sdist.name,
+            "sdist_megabytes": round(sdist.stat().st_size / 1e6, 2),
             "wheel": wheel.name,
             "megabytes": round(wheel.stat().st_size / 1e6, 2),
             "page_files": len(static),
