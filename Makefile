@@ -7,8 +7,11 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 VENV := .venv
-PIP_INSTALL = $(VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt
-BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+PIP_INSTALL = $(VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check
+# What comes from PyPI is checked against the hashes of requirements/. Then qizero itself, which has none; with it pip adds
+# what those files leave out: torch, and packages that only another Python or system needs.
+INSTALL_LOCKED = $(PIP_INSTALL) --require-hashes --no-deps
+INSTALL_QIZERO = $(PIP_INSTALL) --constraint constraints.txt --no-build-isolation --editable
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The first Python that is new enough; `make PYTHON=…` chooses another.
@@ -30,7 +33,7 @@ CPP_FILES = $(shell find bindings cpp examples benchmarks -name '*.h' -o -name '
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help play test format page dist wheel-check stubs tree settings-table clean
+.PHONY: help play test format page dist wheel-check stubs tree settings-table locks clean
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -61,24 +64,26 @@ define need_compiler
 	  echo "$$compiler does not compile C++20: install g++ 11, clang 14 or newer, or name one with CXX=…" >&2; exit 1; fi
 endef
 
-$(VENV)/.tools: constraints.txt
+$(VENV)/.tools: constraints.txt requirements/build.txt
 	$(need_python)
 	$(need_compiler)
 	@echo "Setting up $(VENV) …"
 	@[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
-	@$(PIP_INSTALL) $(BUILD_TOOLS)
+	@$(INSTALL_LOCKED) -r requirements/build.txt
 	@touch $@
 
-$(VENV)/.play: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
+$(VENV)/.play: $(VENV)/.tools requirements/play.txt $(CORE_SOURCES) $(PAGE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero …"
-	@$(PIP_INSTALL) --no-build-isolation --editable .
+	@$(INSTALL_LOCKED) -r requirements/play.txt
+	@$(INSTALL_QIZERO) .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.tools $(CORE_SOURCES) $(PAGE_SOURCES)
+$(VENV)/.test: $(VENV)/.tools requirements/play.txt requirements/test.txt $(CORE_SOURCES) $(PAGE_SOURCES)
 	$(need_compiler)
 	@echo "Building qizero and installing what its checks use …"
-	@$(PIP_INSTALL) --no-build-isolation --editable '.[train,openvino,dev]'
+	@$(INSTALL_LOCKED) -r requirements/play.txt -r requirements/test.txt
+	@$(INSTALL_QIZERO) '.[train,openvino,dev]'
 	@touch $(VENV)/.play $@
 
 # ---- Checks ------------------------------------------------------------------------------------------------------------
@@ -157,6 +162,9 @@ tree:  ## regenerate the list of source files in docs/architecture.md
 
 settings-table: $(VENV)/.test  ## write the tables of settings in docs/training.md
 	@python tests/settings_table.py
+
+locks: $(VENV)/.test  ## write the hashes of what constraints.txt pins into requirements/ and web/
+	@python tests/locked_packages.py
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
