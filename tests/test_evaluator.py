@@ -35,6 +35,7 @@ from qizero.nets.evaluator import (
 )
 from qizero.nets.network import Network, export_onnx
 from qizero.nets.quantization import random_positions
+from qizero.nets.runtimes import import_runtime
 
 pytestmark = pytest.mark.training
 
@@ -193,13 +194,11 @@ def test_missing_package(
 
 
 def test_bf16_only_where_the_processor_has_it(net_path: Path, positions: NDArray[np.float32]) -> None:
-    import openvino
-
-    core = openvino.Core()
+    core = import_runtime("openvino").Core()
     if "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
         check_contract(make_evaluator(net_path, CONNECT4, "openvino-bf16", threads=1), positions, 7)
     else:
-        with pytest.raises(BackendError, match=r"openvino-bf16 needs a processor with bfloat16 .* has not"):
+        with pytest.raises(BackendError, match=r"openvino-bf16 needs a processor with bfloat16 .* lacks it"):
             make_evaluator(net_path, CONNECT4, "openvino-bf16")
 
 

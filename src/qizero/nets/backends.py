@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from qizero._core import InvalidInputError, NativeNetwork
 from qizero.games.catalog import Game
 from qizero.nets.onnx_file import ModelFileError, OnnxFile, TensorInfo, parse_onnx, shape_text
+from qizero.nets.runtimes import import_runtime
 from qizero.nets.weights import NetworkWeights, weights_of_onnx
 
 if TYPE_CHECKING:
@@ -205,8 +206,7 @@ class OnnxRuntimeEvaluator(NetworkEvaluator):
 
     def __init__(self, network: GameNetwork, threads: int, precision: str = "fp32") -> None:
         require("onnxruntime", "the backend onnxruntime")
-        import onnxruntime
-
+        onnxruntime = import_runtime("onnxruntime")
         super().__init__(f"onnxruntime {precision}, {count_threads(threads)}", network.planes_shape)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -233,8 +233,7 @@ class OpenVinoEvaluator(NetworkEvaluator):
 
     def __init__(self, network: GameNetwork, threads: int, precision: str = "fp32") -> None:
         require("openvino", "the backend openvino")
-        import openvino
-
+        openvino = import_runtime("openvino")
         super().__init__(f"openvino {precision}, {count_threads(threads)}", network.planes_shape)
         core = openvino.Core()
         if precision == "bf16" and "BF16" not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):

@@ -27,6 +27,7 @@ from qizero.games.catalog import Game, list_games, load_game
 from qizero.nets.architecture import METADATA_KEY, NetworkConfig, NetworkMetadata, PolicyKind
 from qizero.nets.board_convolution import convolve
 from qizero.nets.onnx_file import ModelFileError
+from qizero.nets.runtimes import import_runtime
 from qizero.nets.weights import NetworkWeights
 
 if TYPE_CHECKING:
@@ -384,8 +385,7 @@ def _undo_sharing(graph: onnx.GraphProto) -> None:
 
 
 def _check_export(data: bytes, exported: nn.Module, planes_shape: tuple[int, int, int]) -> None:
-    import onnxruntime
-
+    onnxruntime = import_runtime("onnxruntime")
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     random = np.random.default_rng(0)
     for batch in (1, 7):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qizero.games.catalog import Game
 from qizero.nets.backends import GameNetwork, require
 from qizero.nets.onnx_file import ModelFileError
+from qizero.nets.runtimes import import_runtime
 
 __all__ = ["quantize", "random_positions"]
 
@@ -50,8 +51,8 @@ def quantize(network: GameNetwork, planes: NDArray[np.float32] | None = None) ->
     """The network with its 3x3 convolutions in int8, calibrated on `planes`, or on random games if that is None."""
     require("onnx", "int8")
     import onnx
-    from onnxruntime import quantization
 
+    quantization = import_runtime("onnxruntime.quantization")
     if network.graph.external_files:
         raise ModelFileError(f"{network.graph.path} keeps weights outside the file; int8 needs them inside")
     if planes is None:
