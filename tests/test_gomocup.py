@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import random
 import re
 import subprocess
@@ -17,7 +19,7 @@ from gomocup_fuzz import fuzzed_lines
 
 import qizero
 from qizero.games import swap2
-from qizero.play.gomocup import DEFAULT_TURN_MS, Brain, Limits, Stops
+from qizero.play.gomocup import DEFAULT_TURN_MS, Brain, Limits, Stops, read_lines
 from qizero.players.alphabeta import AlphaBetaPlayer
 from qizero.players.analysis import unsearched_analysis
 from qizero.players.protocol import Budget, Player
@@ -102,6 +104,8 @@ def conversation(text: str, spec: str | None = "random") -> None:
         ERROR START : give the size
         > START x
         ERROR START x: give the size
+        > START 15.5
+        ERROR START 15.5: give the size
         > TURN 1,1
         ERROR there is no board yet
         > RESTART
@@ -237,6 +241,11 @@ def conversation(text: str, spec: str | None = "random") -> None:
 )
 def test_transcripts(script: str) -> None:
     conversation(script)
+
+
+def test_a_size_of_thousands_of_digits_is_no_size() -> None:
+    (answer,) = Transcript().send("START " + "9" * 5000)
+    assert answer == f"ERROR START {'9' * 20}: give the size of the board, as in START 15"
 
 
 def test_end_ends_it() -> None:
@@ -434,6 +443,29 @@ def test_the_end_of_the_input_ends_it_after_its_answers() -> None:
     assert MOVE.match(move)
     assert about.startswith("name=")
     assert brain.process.returncode == 0
+
+
+def test_the_end_of_the_input_ends_the_thinking_and_the_process() -> None:
+    """It would think for hours: that it ends at all is the doing of the closed input."""
+    brain = Process()
+    brain.send("START 15", f"INFO timeout_turn {ENDLESS_MS}", "BEGIN")
+    assert brain.answer() == "OK"
+    out, _ = brain.process.communicate(timeout=HANG_SECONDS)
+    assert MOVE.match(out)
+    assert brain.process.returncode == 0
+
+
+def test_the_end_of_the_input_stops_every_line_before_it() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"BEGIN\nTURN 7,7\nTURN")
+    os.close(writing)
+    lines: queue.Queue[tuple[int, float, str] | None] = queue.Queue()
+    stops = Stops()
+    read_lines(reading, lines, stops)
+    os.close(reading)
+    read = list(lines.queue)
+    assert [line and line[2] for line in read] == ["BEGIN", "TURN 7,7", "TURN", None]
+    assert all(stops.begin(line[0]).cancelled for line in read if line is not None)
 
 
 def test_long_lines_and_bytes_that_are_no_text() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import json
 import logging
 import os
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from cancelling import ENDLESS_MS, HANG_SECONDS, run_cancelled
 
 import qizero
 from qizero.cli.main import main
-from qizero.players import gomocup_engine
+from qizero.players import engine_process, gomocup_engine
 from qizero.players.gomocup_engine import EngineError
 from qizero.strength.match import GameRecord, play_match
 
@@ -50,8 +48,12 @@ def _no_process_is_left() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _engines_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a process takes long to start; the tests of what is too late set their own limits."""
-    for name in ("START_SECONDS", "LATE_SECONDS", "LAST_WORDS_SECONDS"):
-        monkeypatch.setattr(gomocup_engine, name, HANG_SECONDS)
+    for module, name in (
+        (gomocup_engine, "START_SECONDS"),
+        (gomocup_engine, "LATE_SECONDS"),
+        (engine_process, "LAST_WORDS_SECONDS"),
+    ):
+        monkeypatch.setattr(module, name, HANG_SECONDS)
 
 
 @pytest.mark.parametrize("how", ["good", "no-restart", "suggest"])
@@ -86,17 +88,6 @@ def test_noise_before_a_move_is_skipped_and_logged(how: str, caplog: pytest.LogC
     assert "is not an answer: skipped" in warnings[0].getMessage()
 
 
-def test_a_line_that_does_not_end_is_not_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks = itertools.chain([b"x" * gomocup_engine.MAX_LINE_BYTES] * 5000, [b"\r7,7\r", b"\n", b""])
-    monkeypatch.setattr(os, "read", lambda file, size: next(chunks))
-    tracemalloc.start()
-    lines = list(gomocup_engine._lines(0, gomocup_engine._Noise("engine")))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert lines == [b"7,7", b""]
-    assert peak < 100 * gomocup_engine.MAX_LINE_BYTES
-
-
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -124,20 +115,20 @@ def test_failures_are_clear_errors(how: str, words: str, monkeypatch: pytest.Mon
 
 def test_a_hang_is_an_error_and_the_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gomocup_engine, "LATE_SECONDS", 0.3)
-    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.1)
+    monkeypatch.setattr(engine_process, "END_SECONDS", 0.1)
     with pytest.raises(EngineError, match=r"did not answer with a move within 100 ms and 0\.3 s more"):
         engine("hang").choose(GAME.new_initial_state())
 
 
 def test_one_that_ignores_its_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.2)
+    monkeypatch.setattr(engine_process, "END_SECONDS", 0.2)
     player = engine("stubborn")
     assert player.choose(GAME.new_initial_state()) == 0
     del player
 
 
 def test_cancelling_a_slow_engine_still_gives_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gomocup_engine, "END_SECONDS", 0.1)
+    monkeypatch.setattr(engine_process, "END_SECONDS", 0.1)
     player = engine("hang", ms=ENDLESS_MS)
     action = run_cancelled(lambda token: player.choose(GAME.new_initial_state(), token))
     assert action in GAME.new_initial_state().legal_actions()

@@ -1,9 +1,15 @@
-"""An engine of the Gomocup protocol for tests: plays the first free point, or does what its argument says instead."""
+"""An engine of the Gomocup protocol for tests: plays the first free point, or does what its argument says instead.
+
+`family FILE` starts a process that would outlive it, and writes the numbers of both into FILE.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def first_free(stones: set[tuple[int, int]], size: int) -> str:
@@ -66,17 +72,26 @@ class Engine:
         return rest if word == "PLAY" else ""
 
     def move(self) -> str:
-        good = self.how in ("good", "no-restart", "stubborn", "suggest", *NOISE)
+        good = self.how in ("good", "no-restart", "stubborn", "suggest", "family", "chatty", *NOISE)
         if self.how == "crash-at-times":
             good = sum(x + y for x, y in self.board) % 7 > 0
         move = first_free(self.board, self.size) if good else misbehave(self.how.removesuffix("-at-times"))
+        if self.how == "chatty":
+            return move + "\n1,1" * 5000
         if self.how in NOISE:
             return f"{NOISE[self.how]}{move}\r"
         return f"SUGGEST {move}" if self.how == "suggest" else f"MESSAGE thinking\nDEBUG 1\n\n{move}"
 
 
+def start_a_family(file: Path) -> None:
+    child = subprocess.Popen(["sleep", "3600"])
+    file.write_text(f"{os.getpid()} {child.pid}\n", encoding="utf-8")
+
+
 def main() -> None:
     engine = Engine(sys.argv[1] if len(sys.argv) > 1 else "good")
+    if engine.how == "family":
+        start_a_family(Path(sys.argv[2]))
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")
         if word == "END" and engine.how != "stubborn":

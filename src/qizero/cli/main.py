@@ -19,6 +19,7 @@ from qizero.base.version import __version__
 from qizero.cli.bench import bench
 from qizero.cli.match_display import MatchDisplay
 from qizero.cli.options import SEEDS, JsonOption, SeedOption, check_json, problem_of
+from qizero.cli.signals import exits_on_signals
 from qizero.cli.tables import (
     show_analysis,
     show_games,
@@ -127,7 +128,8 @@ def play(
     """Play a game, in a browser or in this terminal. A PLAYER is human or a spec, such as rollout:sims=1000."""
     chosen = load_game(game) if game is not None else None
     if terminal:
-        play_in_terminal(chosen, first, second, seed)
+        with exits_on_signals():
+            play_in_terminal(chosen, first, second, seed)
         return
     for name, value in (("--first", first), ("--second", second), ("--seed", seed)):
         if value is not None:
@@ -231,16 +233,17 @@ def match(
     check_json(json)
     one, two = make_player(first, chosen, seed=seed), make_player(second, chosen, seed=seed + 1)
     test = _sprt(sprt)
-    result = play_match(
-        chosen,
-        one,
-        two,
-        games,
-        seed=seed,
-        opening_plies=opening_plies,
-        sprt=test,
-        on_progress=MatchDisplay(f"{first} against {second}"),
-    )
+    with exits_on_signals():
+        result = play_match(
+            chosen,
+            one,
+            two,
+            games,
+            seed=seed,
+            opening_plies=opening_plies,
+            sprt=test,
+            on_progress=MatchDisplay(f"{first} against {second}"),
+        )
     show_match(make_console(stderr=json == results.STDOUT), str(chosen), first, second, result)
     if json is not None:
         options = {
@@ -292,7 +295,8 @@ def ladder(
             raise InvalidInputError(f"{run} holds no evaluations yet")
     else:
         specs = ["random", *players]
-        ratings = play_ladder(chosen, specs, games, seed, on_match, lambda a, b: MatchDisplay(f"{a} against {b}"))
+        with exits_on_signals():
+            ratings = play_ladder(chosen, specs, games, seed, on_match, lambda a, b: MatchDisplay(f"{a} against {b}"))
     show_ratings(console, str(chosen), ratings)
     if json is not None:
         options = {"game": str(chosen), "specs": players, "run": str(run) if run else None, "games": games}

@@ -1,7 +1,7 @@
 """Gomoku for managers of the Gomocup protocol: commands on standard input, answers on standard output.
 
-docs/gomocup.md describes the protocol. A separate thread reads the lines, so that YXSTOP and END take effect while a
-player thinks. The time of a move counts from the moment its command was read.
+docs/gomocup.md describes the protocol. A separate thread reads the lines, so that YXSTOP, END and the end of the input
+take effect while a player thinks. The time of a move counts from the moment its command was read.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Brain:
     # ---- A game begins -----------------------------------------------------------------------------------------------
 
     def _start(self, rest: str) -> str:
-        if not rest.isdecimal():
+        if not re.fullmatch(r"[0-9]{1,4}", rest):
             raise ProtocolError(f"START {rest[:20]}: give the size of the board, as in START 15")
         return self._new_board(int(rest))
 
@@ -444,13 +444,17 @@ def one_line(text: str) -> str:
 
 
 def read_lines(file: int, lines: queue.Queue[tuple[int, float, str] | None], stops: Stops) -> None:
-    """Runs in a thread: numbers and times the lines, and handles stops at once. Very long lines are cut.
+    """Runs in a thread: numbers and times the lines, and handles stops at once. Very long lines are cut. The end of the
+    input is a stop, too, of everything that came before it.
 
     Reads the file descriptor directly: a thread that is blocked in sys.stdin would keep Python from exiting.
     """
     number, rest = 0, b""
     while True:
-        block = os.read(file, MAX_LINE_BYTES)
+        try:
+            block = os.read(file, MAX_LINE_BYTES)
+        except OSError:  # a terminal that was closed
+            block = b""
         *whole, rest = re.split(rb"[\r\n]+", rest + block) if block else [rest]
         whole += [] if block else [rest]
         for line in filter(None, whole):
@@ -462,6 +466,7 @@ def read_lines(file: int, lines: queue.Queue[tuple[int, float, str] | None], sto
         if not block:
             break
         rest = rest[:MAX_LINE_BYTES]
+    stops.stop(number)  # nobody waits for an answer any more
     lines.put(None)
 
 

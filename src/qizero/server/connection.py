@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from qizero.games.catalog import IllegalActionError, load_game
 from qizero.games.game_files import Format, GameFileError, read_game, write_game
 from qizero.server import messages, views
+from qizero.server.failures import public_reason
 from qizero.server.session import HUMAN, CommandRefusedError
 from qizero.server.tables import Table, Tables
 
@@ -173,7 +174,7 @@ class Connection:
             self.send(messages.ErrorMessage(id=request.id, code="bad_request", detail=str(error)))
         except OSError as error:
             log.exception("the journal could not be written")
-            self.send(messages.ErrorMessage(id=request.id, code="journal_failed", detail=str(error)))
+            self.send(messages.ErrorMessage(id=request.id, code="journal_failed", detail=public_reason(error)))
         except Exception:
             log.exception("a request of type %s failed", request.type)
             detail = "the server could not do this; its log says why"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
+import signal
 import socket
 import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import platformdirs
 import uvicorn
@@ -103,6 +106,35 @@ def end_after_input(server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
+@contextlib.contextmanager
+def ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """SIGTERM and SIGHUP end the server as Ctrl-C does, and Python after it: engines are processes that must be ended.
+
+    uvicorn handles SIGTERM while it serves, and raises it again when it has finished. By default it would then end this
+    process on the spot. A SIGHUP that is ignored (nohup) stays ignored.
+    """
+    caught: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        caught.append(number)
+        server.should_exit = True
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        if not caught:  # otherwise Python is about to end, which another signal must not prevent
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    if caught:
+        raise SystemExit(128 + caught[0])
+
+
 def run(
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
@@ -150,7 +182,8 @@ def run(
     settle_process()
     looking_up.start()
     try:
-        server.run()
+        with ended_by_signals(server):
+            server.run()
     finally:
         ending.set()
         looking_up.join()

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from qizero.games.catalog import Game, load_game
+from qizero.games.catalog import Game, InvalidInputError, load_game
 from qizero.games.profile import profile_of
 from qizero.players.levels import Level, levels_of, rating_of, strongest_kind
+from qizero.players.specs import player_spec
 from qizero.server import messages
 
 Effort = Literal["hint", "analysis", "review"]
@@ -110,12 +111,16 @@ def level_row(game: Game, level: Level) -> OpponentRow:
 
 
 def engine_row(command: str) -> OpponentRow:
-    """A Gomocup engine. Its command comes from the command line of the server, never from the page."""
-    name = Path(shlex.split(command)[0]).name if command.strip() else command
+    """A Gomocup engine. Its command comes from the command line of the server, never from the page; the page sees only
+    the name of its program. Raises InvalidInputError for a command that cannot be divided into words."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InvalidInputError(f"--engine {command}: {error}") from None
+    name = Path(words[0]).name if words else ""
     note, note_zh = f"{ENGINE_MS // 1000} second a move", f"每步 {ENGINE_MS // 1000} 秒"
-    return OpponentRow(
-        f"engine:{name}"[:64], f"gomocup:cmd={command},ms={ENGINE_MS}", "engine", name, name, note, note_zh
-    )
+    spec = player_spec("gomocup", cmd=command, ms=ENGINE_MS)
+    return OpponentRow(f"engine:{name}"[:64], spec, "engine", name, name, note, note_zh)
 
 
 def opponent_rows(game: Game, engines: tuple[str, ...] = ()) -> list[OpponentRow]:

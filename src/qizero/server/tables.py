@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol
 from qizero.games import swap2
 from qizero.games.catalog import Game, State
 from qizero.server import messages, views
+from qizero.server.failures import public_reason
 from qizero.server.journal import JournalThreads
 from qizero.server.opponents import Effort, Opponents
 from qizero.server.session import HUMAN, CommandRefusedError, GameInPlay, Opening, Seats
@@ -175,7 +176,7 @@ class Table:
             log.exception("the opponent in game %s failed", self.play.id)
             if self._thinking is asyncio.current_task():
                 self._thinking = None
-            self._tell(messages.ErrorMessage(id=None, code="opponent_failed", detail=str(error)))
+            self._tell(messages.ErrorMessage(id=None, code="opponent_failed", detail=public_reason(error)))
 
     async def _choose(self, seat: int, seq: int) -> tuple[int | str, float | None]:
         play = self.play
@@ -236,7 +237,7 @@ class Table:
                 raise
             except Exception as error:
                 log.exception("an analysis of game %s failed", self.play.id)
-                watcher.send(messages.ErrorMessage(id=request, code="study_failed", detail=str(error)))
+                watcher.send(messages.ErrorMessage(id=request, code="study_failed", detail=public_reason(error)))
 
         self._studies[watcher, kind] = asyncio.get_running_loop().create_task(guarded())
 

@@ -102,10 +102,10 @@ def shipped_stages(game: str, models: Path = MODELS) -> TrainingStages | None:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InvalidInputError(f"{path}: {where}: {first['msg']}") from error
+        raise InvalidInputError(f"{game}/{STAGES}: {where}: {first['msg']}") from error
     missing = [stage.net for stage in read.stages if not (path.parent / stage.net).exists()]
     if missing:
-        raise InvalidInputError(f"{path} names {missing[0]}, which does not exist")
+        raise InvalidInputError(f"{game}/{STAGES} names {missing[0]}, which does not exist")
     return TrainingStages(game, path.parent, read.sims, tuple(read.stages))
 
 
@@ -114,7 +114,7 @@ def stages_of_run(run: Path) -> TrainingStages:
     try:
         config = json.loads((run / "config.json").read_text("utf-8"))["config"]
         game, sims = load_game(config["game"]).name, int(config["evaluation"]["simulations"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError(f"{run} is not the directory of a training run: {error}") from error
     nets = sorted((run / "nets").glob("c[0-9]*.onnx"))
     if len(nets) < 2:
