@@ -171,6 +171,29 @@ def test_errors_name_the_place_and_the_fix(spec: str, text: str, message: str) -
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ("Piskvorky {}x15, 0:0, 1", "line 1"),
+        ("Piskvorky 15x{}, 0:0, 1", "line 1"),
+        ("Piskvorky 15x15, 0:0, 1\n8,8,0\n{},8,0", "line 3"),
+        ("Piskvorky 15x15, 0:0, 1\n8,-{},0", "line 2"),
+    ],
+)
+def test_numbers_of_thousands_of_digits_are_refused_in_words(
+    lines: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python itself refuses to read numbers of more than 4,300 digits."""
+    file = tmp_path / "game.psq"
+    file.write_text(lines.format("9" * 4301), encoding="utf-8")
+    assert main(["analyze", "gomoku", str(file), "--player", "random"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert len(captured.err) < len(str(file)) + 200
+    assert f"{place}, '" in captured.err
+    assert "digits; boards are 6x6 to 20x20" in captured.err
+
+
 def test_a_bare_list_of_moves_needs_its_game() -> None:
     with pytest.raises(GameFileError, match=r"'h8 i9' is neither SGF.*game gomoku"):
         read_game("h8 i9")

@@ -347,6 +347,7 @@ def test_nothing_is_chosen_in_a_finished_game_or_another_game() -> None:
         ("rollout:sims=0", "sims=0: not between 1 and"),
         ("rollout:sims=-5", "sims=-5: not between 1 and"),
         ("rollout:sims=1.5", "sims=1.5: not a whole number"),
+        ("rollout:sims=" + "9" * 5000, "9: not between 1 and"),
         ("rollout:sims=5,sims=6", "sims is given twice"),
         ("rollout:temperature=nan", "temperature=nan: not between 0 and 100"),
         ("rollout:ms=soon", "ms=soon: not a number"),

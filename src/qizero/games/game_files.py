@@ -219,7 +219,7 @@ def _read_psq(text: str, game: Game | None) -> State:
     lines = text.splitlines()
     header = _PSQ_HEADER.match(lines[0])
     assert header
-    width, height = int(header[1]), int(header[2])
+    width, height = _psq_number(header[1], 1), _psq_number(header[2], 1)
     if width != height:
         raise GameFileError(f"line 1: a board of {width}x{height} is not square; Gomoku here has 6x6 to 20x20")
     rule = str(game.options["rule"]) if game is not None and game.name == "gomoku" else "freestyle"
@@ -238,13 +238,21 @@ def _read_psq(text: str, game: Game | None) -> State:
             continue
         if over:
             raise GameFileError(f"line {number - 1}, {lines[number - 2].strip()[:40]!r}: not a move, but moves follow")
-        column, row = int(move[1]) - 1, int(move[2]) - 1
+        column, row = _psq_number(move[1], number) - 1, _psq_number(move[2], number) - 1
         if not (0 <= column < width and 0 <= row < height):
             raise GameFileError(
-                f"line {number}, {line.strip()!r}: not on a board of {width}x{height}; x and y are counted from 1"
+                f"line {number}, {line.strip()[:40]!r}: not on a board of {width}x{height}; x and y are counted from 1"
             )
         _play_move(state, state.action_to_string(row * width + column), number)
     return state
+
+
+def _psq_number(digits: str, line: int) -> int:
+    """A size or coordinate. Python refuses to read numbers of thousands of digits, and no board needs one of ten."""
+    if len(digits) > 9:
+        start = f"line {line}, {digits[:20]!r}…"
+        raise GameFileError(f"{start}: a number of {len(digits):,} digits; boards are 6x6 to 20x20")
+    return int(digits)
 
 
 def _write_psq(state: State, names: tuple[str, str]) -> str:
