@@ -316,6 +316,19 @@ def test_too_little_memory_names_the_settings(tmp_path: Path, monkeypatch: pytes
         run_cycles(tmp_path, small_config(1, "selfplay.cache_positions=99"))
 
 
+def test_a_cache_larger_than_the_memory_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qizero.training.selfplay.memory_bytes", lambda: 8 << 30)
+    with pytest.raises(SettingsError) as error:
+        Run(tmp_path / "run", small_config(1, "selfplay.cache_positions=4294967296"), Events())
+    assert str(error.value) == (
+        "selfplay.cache_positions=4,294,967,296 needs up to 272.0 GiB of memory for tictactoe, "
+        "and this machine has 8.0 GiB; set it to at most 126,322,567"
+    )
+    Run(tmp_path / "run", small_config(1, "selfplay.cache_positions=126322567"), Events())
+
+
 def test_it_learns(tmp_path: Path) -> None:
     """After a small fixed budget the network beats its untrained self."""
     config = load_settings(

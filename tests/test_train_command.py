@@ -64,6 +64,26 @@ def test_a_run_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert stages_of_run(run).game == "tictactoe", "the page opens with the command that was shown"
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("selfplay.cache_positions=4294967296", "set it to at most"),
+        ("run.backend=evil", "run.backend is 'evil': allowed are auto, "),
+        ("run.network=0x0", "run.network is '0x0': network: channels=0 is not a whole number from 1 to 1024"),
+        ("run.network=9999x999", "run.network is '9999x999': network: channels=9999 is not a whole number"),
+    ],
+)
+def test_an_impossible_setting_is_one_line_and_makes_no_run(
+    setting: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qizero.training.selfplay.memory_bytes", lambda: 8 << 30)
+    assert main(["train", "tictactoe", "--run", str(tmp_path / "run"), "--set", setting]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+    assert not (tmp_path / "run").exists()
+
+
 def logged_cycles(directory: Path) -> set[int]:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     events = accumulator.EventAccumulator(str(directory)).Reload()

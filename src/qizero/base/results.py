@@ -16,7 +16,7 @@ from typing import Any
 from qizero.base.files import write_atomically
 from qizero.base.version import __version__
 
-__all__ = ["STDOUT", "available_cores", "check_result_path", "provenance", "write_result"]
+__all__ = ["STDOUT", "available_cores", "check_result_path", "memory_bytes", "provenance", "write_result"]
 
 STDOUT = "-"  # the file name that means standard output
 
@@ -59,6 +59,11 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory_bytes() -> int:
+    """The memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_result_path(path: str) -> None:

@@ -47,7 +47,7 @@ from qizero.nets.weights import write_weights
 from qizero.training.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
 from qizero.training.learner import Learner, mean_losses
 from qizero.training.replay import Batch, ChunkError, Window, read_chunk, write_chunk
-from qizero.training.selfplay import CycleResult, ParkedGamesError, play_cycle
+from qizero.training.selfplay import CycleResult, ParkedGamesError, check_cache_memory, play_cycle
 from qizero.training.settings import Settings
 
 __all__ = ["Run", "RunError"]
@@ -58,7 +58,7 @@ class RunError(RuntimeError):
 
 
 class Run:
-    """Call `open`, `train`, then `close`.
+    """Call `open`, `train`, then `close`. Raises SettingsError for settings that need more memory than there is.
 
     `stop` may be set at any time: the cycle is cut short and saved, and `train` returns.
     """
@@ -69,6 +69,8 @@ class Run:
         self.events = events
         self.stop = False
         self.games: list[Game] = [load_game(spec) for spec in config.variants]
+        for game in self.games:
+            check_cache_memory(game, config.selfplay)
         self.cycle = 0
         self.seconds = 0.0  # learnt so far, over all resumptions
         self.total_rows = 0

@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 
 from qizero._core import Game, PoolConfig, SearchParams, SelfPlayParams, new_selfplay
 from qizero.base.core_settings import CORE_SETTINGS
+from qizero.base.results import memory_bytes
 from qizero.games.catalog import InvalidInputError
 from qizero.nets.evaluator import Evaluator, TimedEvaluator
 from qizero.players.driver import drive
 from qizero.training.replay import row_dtype
 from qizero.training.settings import SelfPlaySettings, SettingsError
 
-__all__ = ["CycleResult", "ParkedGamesError", "play_cycle", "selfplay_params"]
+__all__ = ["CycleResult", "ParkedGamesError", "check_cache_memory", "play_cycle", "selfplay_params"]
+
+# Bytes of a position in the cache, and of each of its actions (cpp/mcts/evaluation_cache.h).
+CACHE_POSITION_BYTES, CACHE_ACTION_BYTES = 32, 4
 
 
 class ParkedGamesError(ValueError):
@@ -67,6 +71,20 @@ def selfplay_params(config: SelfPlaySettings, progress: float) -> SelfPlayParams
         oracle_root_effort=config.oracle_root_effort,
     )
     return SelfPlayParams(full, fast, **of_group("selfplay"))
+
+
+def check_cache_memory(game: Game, config: SelfPlaySettings) -> None:
+    """Raises SettingsError if the cache of evaluations may outgrow the memory of this machine.
+
+    A cache gets its memory while it fills, so the system might grant it and end the run hours later.
+    """
+    each = CACHE_POSITION_BYTES + CACHE_ACTION_BYTES * game.num_actions
+    needed, present = each * config.cache_positions, memory_bytes()
+    if needed > present:
+        raise SettingsError(
+            f"selfplay.cache_positions={config.cache_positions:,} needs up to {needed / 2**30:,.1f} GiB of memory for "
+            f"{game}, and this machine has {present / 2**30:,.1f} GiB; set it to at most {present // each:,}"
+        )
 
 
 def play_cycle(
