@@ -100,6 +100,16 @@ def test_every_operation_has_answered_with_success() -> None:
             422,
             "body: Input should be a valid string",
         ),
+        *(
+            ("POST", "/api/analyze", {"content": body, "headers": JSON}, 422, words)
+            for body, words in (
+                (b'{"game": "\\ud800", "actions": []}', "body.game: "),
+                (b'{"game": "connect4", "actions": ["4", "\\udfff"]}', "body.actions.1: "),
+                (b'{"game": "connect4", "actions": [], "opponent": "\\ud800"}', "body.opponent: "),
+                (b'{"game": "connect4", "actions": [], "\\udc00": 1}', "body"),
+                (b'"\\ud800"', "body: "),
+            )
+        ),
         ("POST", "/api/analyze", {"content": b"\xff", "headers": JSON}, 400, "parsing the body"),
         ("POST", "/api/analyze", {"content": b"x" * 100_000}, 413, "at most 64 KiB"),
         ("GET", "/api/health", {"headers": {"Host": "evil.example"}}, 400, "the Host header"),

@@ -90,3 +90,12 @@ def test_commands_of_engines_may_have_any_characters() -> None:
         qizero.make_player(row.spec, qizero.load_game("gomoku"))
     with pytest.raises(qizero.InvalidInputError, match="--engine 'open: No closing quotation"):
         engine_row("'open")
+
+
+def test_half_a_character_is_refused_through_the_websocket(server: RunningServer) -> None:
+    client = server.client()
+    client.new(seats=("human", "human"))
+    for text in ('"text":"\\ud800"', '"text":"4","\\udc00":1'):
+        client.socket.send(f'{{"v":1,"id":7,"type":"play_text","seq":0,{text}}}')
+        assert client.wait_for(lambda message: message["type"] == "error")["code"] == "bad_message"
+    assert client.command("play_text", text="4")["type"] == "state"
