@@ -26,6 +26,7 @@ from qizero.games.catalog import load_game
 from qizero.nets.architecture import NetworkConfig
 from qizero.nets.evaluator import make_evaluator
 from qizero.nets.network import Network, export_onnx
+from qizero.nets.onnx_file import parse_onnx
 from qizero.nets.weights import write_weights
 from qizero.training.learner import Learner
 from qizero.training.settings import load_settings
@@ -48,7 +49,7 @@ def measure(name: str, network: str | None, rounds: int, threads: int, directory
         averaged.load_state_dict(learner.average)
         export_onnx(averaged.eval(), path, largest)
         for game in games:
-            make_evaluator(path, game, "native", threads)
+            make_evaluator(parse_onnx(path.read_bytes(), path), game, "native", threads)
 
     def directly() -> None:
         weights = learner.averaged_weights(largest)

@@ -20,6 +20,7 @@ from qizero._core import InvalidInputError, NativeNetwork
 from qizero.games.catalog import Game
 from qizero.nets.onnx_file import ModelFileError, OnnxFile, TensorInfo, parse_onnx, shape_text
 from qizero.nets.runtimes import import_runtime
+from qizero.nets.trial import try_in_limits
 from qizero.nets.weights import NetworkWeights, weights_of_onnx
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ class GameNetwork:
 
         return parse_onnx(to_onnx(load_weights(self.weights, self.game), self.game), Path(self.source))
 
+    def runnable_graph(self) -> OnnxFile:
+        """The graph for a runtime. One from outside has been tried out within limits: ModelFileError if that failed."""
+        file = self.graph
+        if not file.trusted:
+            try_in_limits(self, file)
+        return file
+
     def input(self) -> TensorInfo:
         """The planes."""
         inputs = self.graph.inputs
@@ -120,7 +128,7 @@ class GameNetwork:
 
     def with_data(self, data: bytes) -> GameNetwork:
         """The same inputs and outputs, computed by another graph that is complete in `data`."""
-        return replace(self, file=replace(self.graph, data=data, external_files=()))
+        return replace(self, file=replace(self.graph, data=data, external_files=(), trusted=True))
 
 
 def check_shape(source: str, verb: str, tensor: TensorInfo, wanted: tuple[int | None, ...], who: str) -> None:
@@ -213,7 +221,7 @@ class OnnxRuntimeEvaluator(NetworkEvaluator):
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        file = network.graph
+        file = network.runnable_graph()
         try:
             self._session = onnxruntime.InferenceSession(
                 str(file.path) if file.external_files else file.data, options, providers=["CPUExecutionProvider"]
@@ -242,7 +250,7 @@ class OpenVinoEvaluator(NetworkEvaluator):
                 f"openvino-bf16 needs a processor with bfloat16 (AVX512-BF16 or AMX), but this one ({cpu}) lacks it: "
                 "take openvino, or openvino-int8 if a loss is acceptable"
             )
-        file = network.graph
+        file = network.runnable_graph()
         try:
             model = core.read_model(str(file.path)) if file.external_files else core.read_model(file.data)
             model.reshape([-1, *network.planes_shape])

@@ -57,7 +57,7 @@ def quantize(network: GameNetwork, planes: NDArray[np.float32] | None = None) ->
         raise ModelFileError(f"{network.graph.path} keeps weights outside the file; int8 needs them inside")
     if planes is None:
         planes = random_positions(network.game, CALIBRATION_POSITIONS, seed=0)
-    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(network.graph.data))
+    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(network.runnable_graph().data))
     prepared = model.metadata_props.add()  # tells the quantiser, which warns otherwise, that this was done
     prepared.key, prepared.value = "onnx.quant.pre_process", "onnxruntime.quant"
     with tempfile.TemporaryDirectory() as directory:

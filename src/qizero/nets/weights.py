@@ -93,7 +93,7 @@ def parse_weights(data: bytes, source: str) -> NetworkWeights:
         values = dict(json.loads(texts[METADATA_KEY]))
         digest = values.pop(HASH_KEY)
         metadata = NetworkMetadata.from_json(values)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"the metadata of {source} are corrupted: {error}") from None
     tensors = {name: np.frombuffer(entry["data"], "<f4").reshape(entry["shape"]) for name, entry in entries}
     weights = NetworkWeights(metadata, tensors, source)
@@ -109,7 +109,7 @@ def weights_of_onnx(file: OnnxFile) -> NetworkWeights | None:
         return None
     try:
         metadata = NetworkMetadata.from_text(text)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"the metadata of {file.path} are corrupted: {error}") from None
     tensors = {name.removeprefix(WEIGHT_PREFIX): array for name, array in file.float_weights().items()}
     return NetworkWeights(metadata, tensors, str(file.path))
