@@ -41,23 +41,35 @@ def test_reasons(error: Exception, reason: str) -> None:
     assert public_reason(error) == reason
 
 
-def test_of_an_engine_that_fails_the_page_sees_the_name_and_the_kind_of_failure(
-    start: Callable[..., RunningServer], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def crashing(start: Callable[..., RunningServer], monkeypatch: pytest.MonkeyPatch) -> RunningServer:
+    """A server with an engine that crashes when it is asked for a move."""
     monkeypatch.setattr(gomocup_engine, "START_SECONDS", HANG_SECONDS)
     monkeypatch.setattr(engine_process, "LAST_WORDS_SECONDS", HANG_SECONDS)
     command = f"{PROGRAM} {ENGINE} crash"
     opponents = Opponents(qizero.make_player, partial(opponent_rows, engines=(command,)))
-    server = start(make_player=qizero.make_player, opponents=opponents)
-    client = server.client()
+    return start(make_player=qizero.make_player, opponents=opponents)
+
+
+def test_of_an_engine_that_fails_the_page_sees_the_name_and_the_kind_of_failure(
+    crashing: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = crashing.client()
     client.new("gomoku", seats=(f"engine:{PROGRAM.name}", "human"))
     told = client.wait_for(lambda message: message["type"] == "error")
     assert (told["code"], told["detail"]) == ("opponent_failed", f"engine {PROGRAM.name} ended with exit code 3")
-    shown = httpx.get(f"{server.url}/api/opponents?game=gomoku", timeout=HANG_SECONDS).text
+    shown = httpx.get(f"{crashing.url}/api/opponents?game=gomoku", timeout=HANG_SECONDS).text
     assert f'"engine:{PROGRAM.name}"' in shown
     assert str(PROGRAM.parent) not in shown
     assert str(ENGINE) in caplog.text
     assert "ended with exit code 3: out of luck" in caplog.text
+
+
+def test_the_http_api_says_as_little(crashing: RunningServer) -> None:
+    request = {"game": "gomoku", "actions": [], "opponent": f"engine:{PROGRAM.name}"}
+    answer = httpx.post(f"{crashing.url}/api/analyze", json=request, timeout=HANG_SECONDS)
+    detail = f"the analysis failed: engine {PROGRAM.name} ended with exit code 3"
+    assert (answer.status_code, answer.json()) == (500, {"detail": detail})
 
 
 def test_an_analysis_that_fails_does_not_name_its_net(start: Callable[..., RunningServer]) -> None:

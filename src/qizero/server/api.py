@@ -1,7 +1,7 @@
 """The HTTP API: games, opponents, the analysis of a position, health. Described at /api/openapi.json.
 
 Every error has the same body, `ErrorAnswer`. A request that does not fit the schema is a 422, an unknown game or
-opponent a 404, actions that cannot be played a 409.
+opponent a 404, actions that cannot be played a 409, a player that failed a 500.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fastapi.responses import JSONResponse
 from qizero import __version__
 from qizero.games.catalog import Game, State, load_game
 from qizero.server import messages, views
+from qizero.server.failures import public_reason
 from qizero.server.opponents import Opponents
 from qizero.server.tables import Tables
 from qizero.server.thinking import QueueFullError, ThinkingPool
@@ -73,7 +74,7 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
         usual = await asyncio.to_thread(opponents.usual, chosen)
         return messages.OpponentsAnswer(opponents=[row.view() for row in known.values()], usual=usual)
 
-    @router.post("/analyze", responses=errors(404, 409, 413, 422, 429, 503))
+    @router.post("/analyze", responses=errors(404, 409, 413, 422, 429, 500, 503))
     async def analyze(
         http: Request, request: Annotated[messages.AnalyzeRequest, Body(examples=[EXAMPLE])]
     ) -> messages.AnalyzeAnswer:
@@ -92,6 +93,8 @@ def api_router(opponents: Opponents, pool: ThinkingPool, tables: Tables, connect
             await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
             if not search.result.done():
                 raise HTTPException(503, "the client has gone")
+            if (problem := search.result.exception()) is not None:
+                raise HTTPException(500, f"the analysis failed: {public_reason(problem)}") from problem
             return views.analysis_answer(state, search.result.result())
         finally:
             gone.cancel()
