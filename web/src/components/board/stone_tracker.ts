@@ -11,6 +11,8 @@ export interface Stone {
   owner: number;
   /** Placed since the position before. */
   fresh: boolean;
+  /** Has changed its owner. Sticky: a drawing is made anew at each change, and turns over once. */
+  turned: boolean;
 }
 
 export class StoneTracker {
@@ -34,7 +36,8 @@ export class StoneTracker {
     this.stones = frame.board.flatMap((owner, cell): Stone[] => {
       if (owner === 0) return [];
       const before = old.get(cell);
-      return [before ? { ...before, owner, fresh: false } : { id: this.nextId++, cell, owner, fresh: !instant }];
+      if (before) return [{ ...before, owner, fresh: false, turned: before.turned || before.owner !== owner }];
+      return [{ id: this.nextId++, cell, owner, fresh: !instant, turned: false }];
     });
     return this.stones;
   }
