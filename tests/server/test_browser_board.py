@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
-from server.browsing import Tabs
+import qizero
+from server.browsing import DESKTOP, PHONE, Page, Tabs, expect
 from server.conftest import RunningServer
 
 pytestmark = pytest.mark.browser
@@ -40,3 +44,55 @@ def test_only_what_changes_sides_turns_over(
     begun = page.evaluate("window.begun")
     assert begun["stones"].count("turn") == turned
     assert begun["cards"] == []
+
+
+# ---- The list of moves -----------------------------------------------------------------------------------------------
+
+
+def random_game(spec: str, plies: int) -> str:
+    """The text of a game that goes on after so many random moves."""
+    game = qizero.load_game(spec)
+    for seed in range(100):
+        rng, state, texts = random.Random(seed), game.new_initial_state(), list[str]()
+        while len(texts) < plies and not state.is_terminal():
+            action = rng.choice(state.legal_actions())
+            texts.append(state.action_to_string(action))
+            state.apply_action(action)
+        if not state.is_terminal():
+            return f"qizero-state 1\ngame {spec}\nactions {' '.join(texts)}\n"
+    raise AssertionError(f"every random game of {spec} is over after {plies} moves")
+
+
+CURRENT_IS_SEEN = """() => {
+  const [list, current] = ['.moves', '.move[aria-current]'].map(name => document.querySelector(name)?.getBoundingClientRect());
+  return current && current.top >= list.top - 1 && current.bottom <= list.bottom + 1;
+}"""
+
+
+def expect_current(page: Page, number: int) -> None:
+    """The move with this number is the current one, and it is inside the list."""
+    expect(page.locator(".move[aria-current] .move-number")).to_have_text(str(number))
+    assert page.evaluate(CURRENT_IS_SEEN), f"move {number} is outside the list"
+
+
+@pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_current_move_is_in_sight(server: RunningServer, tab: Tabs, options: dict[str, Any]) -> None:
+    """After a move and while browsing; the page itself stays where it is, and so does the focus."""
+    page = tab(**options).load(server, random_game("gomoku", 120))
+    expect(page.locator(".moves .move")).to_have_count(120)
+    expect_current(page, 120)
+    page.locator(".board .cell.can").first.dispatch_event("click")
+    if options is PHONE:
+        page.locator(".confirm .primary").dispatch_event("click")
+    expect(page.locator(".moves .move")).to_have_count(121)
+    expect_current(page, 121)
+    page.keyboard.press("Home")
+    expect(page.locator(".looking")).to_contain_text("0/121")
+    page.keyboard.press("ArrowRight")
+    expect_current(page, 1)
+    page.keyboard.press("End")
+    expect_current(page, 121)
+    for number in range(120, 80, -1):
+        page.keyboard.press("ArrowLeft")
+        expect_current(page, number)
+    assert page.evaluate("[scrollY, document.activeElement.tagName]") == [0, "BODY"]
