@@ -96,3 +96,19 @@ def test_the_current_move_is_in_sight(server: RunningServer, tab: Tabs, options:
         page.keyboard.press("ArrowLeft")
         expect_current(page, number)
     assert page.evaluate("[scrollY, document.activeElement.tagName]") == [0, "BODY"]
+
+
+def test_the_moves_are_one_stop_of_the_tab_key(server: RunningServer, tab: Tabs) -> None:
+    """Arrow keys, Home and End go on from there, and the focus goes with them."""
+    page = tab().load(server, random_game("gomoku", 60))
+    expect(page.locator(".moves .move")).to_have_count(60)
+    page.get_by_role("tab", name="Moves").focus()
+    for _ in range(2):  # past the panel itself, which scrolls
+        page.keyboard.press("Tab")
+    for key, number in (("", 60), ("ArrowLeft", 59), ("ArrowLeft", 58), ("ArrowRight", 59), ("Home", 0), ("End", 60)):
+        if key:
+            page.keyboard.press(key)
+        expect(page.locator(".move:focus .move-number")).to_have_text(str(max(1, number)))
+        expect(page.locator(".moves [tabindex='0']")).to_have_count(1)
+    page.keyboard.press("Tab")
+    expect(page.locator(".moves :focus")).to_have_count(0)
