@@ -21,7 +21,8 @@ from qizero.server.tables import Pace
 
 class FakePlayer(Player):
     """Chooses at random after `seconds`; wins at once where it can, so that games have a direction. With `values` it is
-    told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action."""
+    told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action. As in any tree search, an
+    action that it hardly visited may look best to it."""
 
     def __init__(self, game: Game, seconds: float, values: Sequence[float] = (), seed: int = 1) -> None:
         self.name = "fake"
@@ -59,8 +60,11 @@ class FakePlayer(Player):
         policy[action] += 0.5
         visits = (policy * simulations).astype(np.int32)
         q = np.full(self._num_actions, np.nan, np.float32)
-        q[legal] = 0.1
         value = self._values[len(state.history()) % len(self._values)] if self._values else 0.2
+        q[legal] = max(-1.0, value - 0.2)
+        q[action] = value
+        for hardly_visited in [each for each in legal if each != action][:1]:
+            visits[hardly_visited], q[hardly_visited] = 1, 0.9
         wdl = ((1 + value) / 2, 0.0, (1 - value) / 2)
         after = state.clone()
         after.apply_action(action)

@@ -57,13 +57,30 @@ def test_analysis_is_shown_only_when_asked(server: RunningServer, tab: Tabs) -> 
     expect(page.locator(".bar")).to_have_text(re.compile(r"60\s*40"))
     expect(page.locator(".candidate")).to_have_count(7)
     expect(page.locator(".candidate.best")).to_have_count(1)
-    expect(page.locator(".candidate.best .value")).to_have_text("55")
+    expect(page.locator(".candidate.best .value")).to_have_text("60")
     expect(page.locator(".candidate.best .visits").first).to_have_text(re.compile(r"^\d+$"))
     expect(page.locator(".candidate.best .prior")).to_have_text("57%")
     expect(page.locator(".candidates thead")).to_have_text(re.compile(r"Move\s*Win\s*Visits\s*Prior"))
-    expect(page.locator(".candidates tbody tr").first).to_have_text(re.compile(r"^\d\s*55 %\s*\d+\s*57 %$"))
+    expect(page.locator(".candidates tbody tr").first).to_have_text(re.compile(r"^\d\s*60 %\s*\d+\s*57 %$"))
     page.get_by_role("button", name="Analysis").click()
     expect(page.locator(REVEALING)).to_have_count(0)
+
+
+def test_analysis_does_not_contradict_itself(server: RunningServer, tab: Tabs) -> None:
+    """What is called best is best by the numbers beside it; a move that was hardly searched has none, and why is said."""
+    page = tab().start(server, "connect4", second="human")
+    page.keyboard.press("4")
+    expect(page.locator(".moves .move")).to_have_count(1)
+    analyse(page)
+    expect(page.locator(".verdict")).not_to_contain_text("…")
+    rates = [row.locator("td").first.inner_text() for row in page.locator(".candidates tbody tr").all()]
+    values = [int(rate.removesuffix(" %")) for rate in rates if rate != "–"]
+    assert values == sorted(values, reverse=True)
+    assert "–" in rates
+    expect(page.locator(".verdict strong")).to_have_text(f"Yellow {values[0]} %")
+    expect(page.locator(".candidate.best .value")).to_have_text(str(values[0]))
+    expect(page.locator(".bar")).to_have_text(re.compile(rf"{100 - values[0]}\s*{values[0]}"))
+    expect(page.locator(".study")).to_contain_text("–: searched too little for a value that can be trusted.")
 
 
 LOST_BARS = """window.lostBars = 0;
@@ -158,6 +175,9 @@ def test_exact_scores_only_when_asked(start: Callable[..., RunningServer], tab: 
     expect(page.locator(".candidate .exact").first).to_have_text(re.compile(r"^([+−]\d+|0)$"))
     expect(page.locator(".candidates tbody tr")).to_have_count(7)
     expect(page.locator(".candidates tbody tr").first).to_contain_text(re.compile("won in|lost in|draw"))
+    scores = [int(text.replace("−", "-")) for text in re.findall(r"[+−]\d+|\b0(?= ·)", page.locator(".candidates tbody").inner_text())]
+    assert len(scores) == 7
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_review_jump_and_try_another_move(start: Callable[..., RunningServer], tab: Tabs) -> None:

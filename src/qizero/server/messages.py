@@ -158,7 +158,8 @@ class ResultView(Message):
 
 
 class Candidate(Message):
-    """An action that the analysis looked at. `score` and `distance` (plies to the end) are exact, where the game is
+    """An action that the analysis looked at. `value_for_mover` is null where the search was too short for a value that can
+    be compared. `score` and `distance` (plies to the end) are exact, where the game is
     solved: a score above 0 wins, the more the sooner."""
 
     action: int
@@ -523,7 +524,7 @@ class AnalyzeRequest(Message):
 
 
 class AnalyzeAnswer(Message):
-    """What the analysis found."""
+    """What the analysis found, the best candidate first; `value_for_player0` is the value of that candidate."""
 
     value_for_player0: float
     wdl_for_player0: tuple[float, float, float]

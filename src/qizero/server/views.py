@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from qizero.players.analysis import Analysis
 
 MAX_CANDIDATES = 12
+MIN_VISIT_SHARE = 0.1
+"""An action visited less often than this share of the most visited one has no reliable value."""
 ANSWER_FIELDS = tuple(messages.AnalyzeAnswer.model_fields)
 
 
@@ -227,22 +229,55 @@ def line_view(state: State, actions: Sequence[int], longest: int = 12) -> Line:
     )
 
 
+def best_value(analysis: Analysis) -> float:
+    """The value of the analysis for the mover: that of the action it chose, as the candidates show it. The mean over a
+    whole search would differ, because that also counts what was only tried."""
+    if analysis.proven is not None:
+        return float(analysis.proven)
+    value = float(analysis.q[analysis.action])
+    return value if math.isfinite(value) else finite(analysis.value) or 0.0
+
+
+def reliable_values(analysis: Analysis, legal: Sequence[int]) -> dict[int, float]:
+    """The values, for the mover, that may be compared with each other.
+
+    A search chooses by visits, and the mean value of an action that it visited rarely is noise. So an action has a value
+    here if it was visited at least MIN_VISIT_SHARE as often as the most visited one, and if the value does not exceed
+    that of the chosen action: the search did not believe it either.
+    """
+    top = best_value(analysis)
+    enough = MIN_VISIT_SHARE * max(int(analysis.visits[action]) for action in legal)
+    values = {
+        action: float(analysis.q[action])
+        for action in legal
+        if math.isfinite(analysis.q[action]) and analysis.visits[action] >= enough and analysis.q[action] <= top
+    }
+    return values if not math.isfinite(analysis.q[analysis.action]) else {**values, int(analysis.action): top}
+
+
 def candidates(state: State, analysis: Analysis) -> list[Candidate]:
-    """The best actions of an analysis, best first."""
+    """The best actions of an analysis, best first: by their exact scores where a solver has found them, otherwise the
+    chosen action, then by value, then those without a reliable value by how much of the search they got."""
     legal = state.legal_actions()
+    values = reliable_values(analysis, legal)
 
-    def weight(action: int) -> tuple[bool, float, int]:
-        return action == analysis.action, float(analysis.policy[action]), int(analysis.visits[action])
+    def rank(action: int) -> tuple[float, bool, float, float, int]:
+        score, _distance = exact(analysis, action)
+        return (
+            -math.inf if score is None else float(score),
+            action == analysis.action,
+            values.get(action, -math.inf),
+            float(analysis.policy[action]),
+            int(analysis.visits[action]),
+        )
 
-    chosen = sorted(legal, key=weight, reverse=True)[:MAX_CANDIDATES]
     result = []
-    for action in chosen:
-        view, value = action_view(state, action), float(analysis.q[action])
+    for action in sorted(legal, key=rank, reverse=True)[:MAX_CANDIDATES]:
         score, distance = exact(analysis, action)
         result.append(
             Candidate(
-                **view.model_dump(),
-                value_for_mover=None if math.isnan(value) else value,
+                **action_view(state, action).model_dump(),
+                value_for_mover=values.get(action),
                 visits=int(analysis.visits[action]),
                 prior=float(analysis.prior[action]),
                 policy=float(analysis.policy[action]),
@@ -297,7 +332,7 @@ def finite(value: float) -> float | None:
 def analysis_answer(state: State, found: Analysis) -> messages.AnalyzeAnswer:
     """The result of an analysis for the HTTP API."""
     return messages.AnalyzeAnswer(
-        value_for_player0=for_player0(state, finite(found.value) or 0.0),
+        value_for_player0=for_player0(state, best_value(found)),
         wdl_for_player0=wdl_for_player0(state, found.wdl),
         candidates=candidates(state, found),
         heat=heat(state, found),

@@ -37,7 +37,7 @@ export interface Analyze {
   ply: number;
 }
 
-/** An action that the analysis looked at. `score` and `distance` (plies to the end) are exact, where the game is solved: a score above 0 wins, the more the sooner. */
+/** An action that the analysis looked at. `value_for_mover` is null where the search was too short for a value that can be compared. `score` and `distance` (plies to the end) are exact, where the game is solved: a score above 0 wins, the more the sooner. */
 export interface Candidate {
   action: number;
   kind: "place" | "move" | "select" | "other";
