@@ -6,9 +6,10 @@ import random
 from typing import Any
 
 import pytest
+from liuzhou_positions import state_of
 
 import qizero
-from server.browsing import DESKTOP, PHONE, Page, Tabs, expect
+from server.browsing import DESKTOP, GAMES, PHONE, Locator, Page, Tabs, expect, switch_language
 from server.conftest import RunningServer
 
 pytestmark = pytest.mark.browser
@@ -112,3 +113,51 @@ def test_the_moves_are_one_stop_of_the_tab_key(server: RunningServer, tab: Tabs)
         expect(page.locator(".moves [tabindex='0']")).to_have_count(1)
     page.keyboard.press("Tab")
     expect(page.locator(".moves :focus")).to_have_count(0)
+
+
+# ---- Room on a phone -------------------------------------------------------------------------------------------------
+
+CUT_OFF = """() => {
+  const nav = document.querySelector('nav').getBoundingClientRect();
+  return [...document.querySelectorAll('nav button')].filter(each => {
+    const { left, right } = each.getBoundingClientRect();
+    return left < nav.left - 1 || right > Math.min(nav.right, innerWidth) + 1;
+  }).map(each => each.innerText);
+}"""
+
+
+def test_every_game_is_in_sight_on_a_phone(server: RunningServer, tab: Tabs) -> None:
+    page = tab(**PHONE).start(server, "liuzhou")
+    for _ in range(2):
+        expect(page.get_by_role("navigation").get_by_role("button")).to_have_count(len(GAMES))
+        assert page.evaluate(CUT_OFF) == []
+        switch_language(page)
+
+
+def test_the_chosen_game_stays_in_sight_where_not_all_have_room(server: RunningServer, tab: Tabs) -> None:
+    """Also when the language, and so the width of the names, changes."""
+    page = tab(**{**PHONE, "viewport": {"width": 240, "height": 600}, "locale": "zh-CN"}).start(server, "liuzhou")
+    for _ in range(2):
+        switch_language(page)
+        chosen = page.locator("nav [aria-current]").inner_text()
+        assert chosen not in page.evaluate(CUT_OFF)
+
+
+def box_of(place: Locator) -> dict[str, float]:
+    """The box of what is there."""
+    box = place.bounding_box()
+    assert box is not None
+    return dict(box)
+
+
+@pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_refusal_covers_no_part_of_the_board(server: RunningServer, tab: Tabs, options: dict[str, Any]) -> None:
+    """The board stays where it is, and its top row can be seen."""
+    state = state_of("BB...b/BB...B/....../...WW./...WW./W.....", "B", "MARK_SELECTION")
+    page = tab(**options).load(server, state.serialize())
+    before = box_of(page.locator(".board .ground"))
+    page.locator('[data-cell="21"]').click()
+    notice = box_of(page.locator(".notice"))
+    assert box_of(page.locator(".board .ground")) == before
+    beside = notice["x"] >= before["x"] + before["width"]
+    assert beside or notice["y"] + notice["height"] <= before["y"]
