@@ -18,7 +18,7 @@ from qizero.server.views import words_of
 ROWS = {row.id: row for row in qizero.list_games()}
 PROFILED = [row for row in ROWS.values() if has_profile(row.id)]
 WHO = {"mover", "opponent", "player", "game"}  # Chinese sentences speak of 对方 and leave out who is meant
-GENERAL = {"foul", "cannot_move"}  # the server's own codes
+GENERAL = {"foul", "cannot_move", "choose_own", "choose_opponent"}  # the server's own codes
 
 
 def names(text: str | Plural) -> set[str]:

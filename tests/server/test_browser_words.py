@@ -115,6 +115,53 @@ def test_liuzhou_says_why_a_stone_may_not_be_chosen(server: RunningServer, tab: 
         assert moves(page) == 0
 
 
+FULL_COLUMN = "qizero-state 1\ngame connect4\nactions 4 4 4 4 4 4\n"
+NOT_THERE = [
+    ("qizero-state 1\ngame gomoku\nactions h8\n", (112,), "H8 is taken", "h8 已有棋子"),
+    ("qizero-state 1\ngame tictactoe\nactions b2\n", (4,), "B2 is taken", "b2 已有棋子"),
+    ("qizero-state 1\ngame othello\nactions d3\n", (27,), "D4 is taken", "d4 已有棋子"),
+    ("qizero-state 1\ngame othello\nactions d3\n", (0,), "A stone on a1 would turn no stone", "下在 a1 翻不了任何棋子"),
+    (FULL_COLUMN, (3,), "Column 4 is full", "第 4 列已满"),
+    (FULL_COLUMN, (38,), "Column 4 is full", "第 4 列已满"),
+    (
+        state_of("BB..../BB..../..WW../...W../....../......", "B", "MARK_SELECTION").serialize(),
+        (0,),
+        "Choose a stone of the opponent",
+        "请选对方的棋子",
+    ),
+    (
+        state_of("BBB.../....../....../....../....../WWW...", "B", "MOVEMENT").serialize(),
+        (30,),
+        "Choose one of your own stones",
+        "请选自己的棋子",
+    ),
+    (
+        state_of("BBB.../....../....../....../....../WWW...", "B", "MOVEMENT").serialize(),
+        (0, 20),
+        "This stone cannot go there",
+        "这枚棋子走不到那里",
+    ),
+]
+
+
+def test_a_click_where_nothing_can_be_played_is_answered(server: RunningServer, tab: Tabs) -> None:
+    """With the reason that the same move gets when it is typed."""
+    one = tab()
+    for text, cells, *words in NOT_THERE:
+        one.page.goto("about:blank")
+        page = one.load(server, text)
+        for said in words:
+            for cell in cells:
+                page.locator(f'[data-cell="{cell}"]').click()
+            expect(page.locator(".notice")).to_have_text(said)
+            switch_language(page)
+    one.page.goto("about:blank")
+    page = one.load(server, FULL_COLUMN)
+    page.keyboard.press("4")
+    expect(page.locator(".notice")).to_have_text("Column 4 is full")
+    expect(page.locator(".moves .move")).to_have_count(6)
+
+
 RENJU = {
     "double three": ("h10 a1 h9 a3 f8 a5 g8 a7", "H8", "三三"),
     "double four": ("h11 a1 h10 a3 h9 a5 e8 a7 f8 a9 g8 a11", "H8", "四四"),

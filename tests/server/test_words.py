@@ -73,7 +73,13 @@ def test_every_reason_on_the_board_has_words(spec: str) -> None:
                 assert "{" not in info.words_zh.refusals[reason.code].format_map(reason.values)
                 seen.add(reason.code)
             state.apply_action(rng.choice(state.legal_actions()))
-    expected = {"liuzhou": {"cannot_move", "in_shape"}, "gomoku(size=9,rule=renju)": {"foul"}}
+    expected = {
+        "liuzhou": {"taken", "cannot_move", "in_shape", "choose_own", "choose_opponent"},
+        "gomoku(size=9,rule=renju)": {"foul", "taken"},
+        "othello": {"taken", "turns_nothing"},
+        "connect4": {"column_full"},
+        "tictactoe": {"taken"},
+    }
     assert seen >= expected.get(spec, set())
 
 

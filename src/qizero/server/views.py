@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,6 +137,10 @@ def last_move(play: GameInPlay, ply: int) -> MoveView | None:
 def frame(state: State, ply: int, last: MoveView | None) -> Frame:
     """A position to look at."""
     legal = [action_view(state, action) for action in state.legal_actions()]
+    forbidden = [
+        Refusal(cell=state.action_cells(action)[2], reason=_reason(state, "foul", {"foul": foul}))
+        for action, foul in state.forbidden_actions().items()
+    ]
     return Frame(
         ply=ply,
         board=state.board().ravel().tolist(),
@@ -145,32 +149,46 @@ def frame(state: State, ply: int, last: MoveView | None) -> Frame:
         phase=state.phase(),
         counters=state.counters(),
         legal=legal,
-        forbidden=[
-            Refusal(cell=state.action_cells(action)[2], reason=_reason(state, "foul", {"foul": foul}))
-            for action, foul in state.forbidden_actions().items()
-        ],
-        refused=list(_refusals(state, legal)),
+        forbidden=forbidden,
+        refused=list(_refusals(state, legal, {each.cell for each in forbidden})),
         winning=state.winning_cells(),
         last=last,
     )
 
 
-def _refusals(state: State, legal: Iterable[ActionView]) -> Iterable[Refusal]:
-    """The stones that must not be chosen, each with the game's reason, in a position where a stone is to be chosen: the
-    mover's stones that cannot move, and stones that must not be selected."""
+def _refusals(state: State, legal: Sequence[ActionView], forbidden: set[int]) -> Iterator[Refusal]:
+    """The cells that must not be chosen, each with the reason, but for forbidden ones: where nothing can be placed, stones
+    that cannot move or must not be selected, and what is not a stone of the side from which one is asked for. A full column
+    is named by its top cell."""
     kinds = {view.kind for view in legal}
-    free = {view.source if view.kind == "move" else view.target for view in legal}
+    explained = forbidden | {view.source if view.kind == "move" else view.target for view in legal}
     mover = 1 if state.current_player() == 0 else -1
     board = state.board().ravel()
+    if kinds and not kinds & {"move", "select"}:
+        yield from _refused_actions(state, "place", explained)
+    if "select" in kinds:
+        yield from _refused_actions(state, "select", explained | set((board != -mover).nonzero()[0].tolist()))
     if "move" in kinds:
         for cell in (board == mover).nonzero()[0].tolist():
-            if cell not in free:
+            if cell not in explained:
                 yield Refusal(cell=cell, reason=_reason(state, "cannot_move", {}))
-    if "select" in kinds:
-        for action in range(state.game.num_actions):
-            kind, _source, cell = state.action_cells(action)
-            if kind == "select" and cell not in free and board[cell] != 0 and (refused := state.refusal(action)):
-                yield Refusal(cell=cell, reason=_reason(state, *refused))
+    if kinds in ({"select"}, {"move"}):
+        asked, code = (-mover, "choose_opponent") if kinds == {"select"} else (mover, "choose_own")
+        for cell in (board != asked).nonzero()[0].tolist():
+            yield Refusal(cell=cell, reason=_reason(state, code, {}))
+
+
+def _refused_actions(state: State, kind: str, explained: set[int]) -> Iterator[Refusal]:
+    """The illegal actions of a kind by their cells, with the game's reason. On a board of columns an action without a cell
+    stands for the full column of its number."""
+    width = state.game.board_shape[1]
+    falls = state.game.board_kind == "columns"
+    for action in range(state.game.num_actions):
+        what, _source, cell = state.action_cells(action)
+        if falls and cell < 0 and action < width:
+            what, cell = kind, action
+        if what == kind and cell >= 0 and cell not in explained and (refused := state.refusal(action)):
+            yield Refusal(cell=cell, reason=_reason(state, *refused))
 
 
 def _reason(state: State, code: str, values: dict[str, str]) -> Reason:

@@ -1,6 +1,6 @@
 // How a person chooses an action on the board: by one cell, or by a stone and its target, with a confirmation if wanted.
 import { t } from "../../lib/i18n.svelte";
-import type { ActionView, Descriptor, Frame } from "../../lib/messages";
+import type { ActionView, Descriptor, Frame, Reason } from "../../lib/messages";
 import { reasonText } from "../../lib/reasons";
 
 /** The props of the board that its input depends on; read again whenever they change. */
@@ -63,8 +63,9 @@ export class BoardInput {
       this.source = this.source === cell ? -1 : cell;
       this.pending = null;
     } else {
+      const chosen = this.source >= 0;
       this.cancel();
-      this.explain(cell);
+      this.explain(cell, chosen);
     }
   }
 
@@ -93,14 +94,22 @@ export class BoardInput {
       });
   }
 
-  private explain(cell: number): void {
-    const { frame, actions, onrefused } = this.given();
+  /** `chosen`: a stone was chosen, and cannot go to this cell. */
+  private explain(cell: number, chosen: boolean): void {
+    const { descriptor, frame, actions, onrefused } = this.given();
     if (actions.length === 0) return;
     const forbidden = frame.forbidden.find((each) => each.cell === cell)?.reason;
-    const refused = frame.refused.find((each) => each.cell === cell)?.reason;
+    const refused = refusalAt(cell, descriptor, frame);
     if (forbidden) onrefused?.(t("forbidden_point", { reason: reasonText(forbidden, true) }));
+    else if (chosen && refused?.code === "choose_own") onrefused?.(t("stone_cannot_go_there"));
     else if (refused) onrefused?.(reasonText(refused));
   }
+}
+
+/** Why nothing can be done on a cell, or in its column where pieces fall: the top cell stands for a full column. */
+export function refusalAt(cell: number, descriptor: Descriptor, frame: Frame): Reason | undefined {
+  const place = descriptor.board_kind === "columns" ? cell % descriptor.width : cell;
+  return frame.refused.find((each) => each.cell === place)?.reason;
 }
 
 function sourcesOf(actions: ActionView[]): ReadonlySet<number> {
