@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import pytest
 
@@ -35,9 +36,13 @@ def contrast(page: Page, one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         value = page.evaluate("name => getComputedStyle(document.documentElement).getPropertyValue(name)", colour)
-        code = (value or colour).strip().lstrip("#")
-        parts = re.findall("..", code) if len(code) == 6 else [2 * digit for digit in code]
-        values = [int(part, 16) / 255 for part in parts]
+        code = (value or colour).strip()
+        if code.startswith("rgb("):
+            values = [int(part) / 255 for part in re.findall(r"\d+", code)]
+        else:
+            digits = code.lstrip("#")
+            parts = re.findall("..", digits) if len(digits) == 6 else [2 * digit for digit in digits]
+            values = [int(part, 16) / 255 for part in parts]
         linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in values]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -61,6 +66,28 @@ def test_signs_stand_out_on_every_board(server: RunningServer, tab: Tabs, theme:
         page.keyboard.press(key)
         expect(page.locator(".moves .move")).to_have_count(played)
     expect(page.locator(".last.on-1")).to_have_css("fill", "rgb(61, 43, 0)")
+
+
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+HINT_AND_GROUND = """() => [
+  getComputedStyle(document.querySelector('.hinted')).stroke,
+  getComputedStyle(['.well', '.felt', '.ground'].map(name => document.querySelector(name)).find(each => each)).fill,
+]"""
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_hint_stands_out_on_every_board(server: RunningServer, tab: Tabs, game: str) -> None:
+    page = tab().start(server, game, second="human")
+    page.keyboard.press("h")
+    expect(page.locator(".area").first).to_be_visible()
+    page.keyboard.press("h")
+    expect(page.locator(".hinted")).to_have_count(1)
+    for theme in ("wood", "slate", "paper"):
+        page.evaluate("theme => { document.documentElement.dataset.board = theme }", theme)
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            ring, ground = page.evaluate(HINT_AND_GROUND)
+            assert contrast(page, ring, ground) >= 3, f"{theme}, {scheme}: {ring} on {ground}"
 
 
 @pytest.mark.parametrize(
