@@ -13,7 +13,10 @@ from server.fakes import FakeOpponents, real_players
 
 pytestmark = pytest.mark.browser
 
-REVEALING = ".bar, .candidate, .heat, .share, .area, .hinted, .hint-line, .graph, .verdict, .mistakes, .sign"
+REVEALING = (
+    ".bar, .candidate, .heat, .share, .area, .hinted, .hint-line, .graph, .verdict, .mistakes, .sign, "
+    ".played-sign, .better-sign"
+)
 """Everything that tells something about how good a move or a position is."""
 
 
@@ -208,3 +211,31 @@ def test_review_jump_and_try_another_move(start: Callable[..., RunningServer], t
     expect(page.locator(".looking")).to_contain_text("Move 3/5")
     page.get_by_role("button", name="Try another move").click()
     expect(page.locator(".moves .move")).to_have_count(3)
+
+
+def test_a_jump_shows_what_was_played_and_what_was_better(start: Callable[..., RunningServer], tab: Tabs) -> None:
+    """By shape, in words, and for a screen reader; nothing of it in the present."""
+    of_the_mover = "0,0.3,0.6,-0.6,0.6"
+    page = tab().start(start(opponents=FakeOpponents(analyst=f"fake:0.02:{of_the_mover}")), "tictactoe", second="human")
+    for played, cell in enumerate((0, 3, 1, 4, 2)):
+        page.locator(f'[data-cell="{cell}"]').click()
+        expect(page.locator(".moves .move")).to_have_count(played + 1)
+    page.get_by_role("button", name="Review", exact=True).click()
+    expect(page.locator(".mistakes li")).to_have_count(2)
+    expect(page.locator(".played-sign, .better-sign")).to_have_count(0)
+    page.locator(".mistakes button").first.click()
+    for sign, shape, cell, words in (
+        (".played-sign", "rect", 3, "✗ Dashed square: a2 was played (Blunder, −45 %)."),
+        (".better-sign", "circle", 8, "✓ Ring: c1 is better."),
+    ):
+        drawn = page.locator(f"{sign} .ink {shape}").bounding_box()
+        place = page.locator(f'[data-cell="{cell}"] rect').bounding_box()
+        assert drawn is not None
+        assert place is not None
+        assert abs(drawn["x"] + drawn["width"] / 2 - place["x"] - place["width"] / 2) < 1
+        assert abs(drawn["y"] + drawn["height"] / 2 - place["y"] - place["height"] / 2) < 1
+        expect(page.locator(".hint-words")).to_contain_text(words)
+    expect(page.locator('[data-cell="3"]')).to_have_accessible_name(re.compile("played here"))
+    expect(page.locator('[data-cell="8"]')).to_have_accessible_name(re.compile("better here"))
+    page.get_by_role("button", name="Back to the game").click()
+    expect(page.locator(".played-sign, .better-sign, .hint-words")).to_have_count(0)

@@ -1,8 +1,17 @@
 // The studies that the server makes for this tab: hints, the analysis of the shown position, the review of all moves.
 import type { GameStore } from "./game.svelte";
-import type { AnalysisMessage, ErrorMessage, FromServer, HintMessage, JudgedMessage, StateMessage } from "./messages";
+import type { ActionView, AnalysisMessage, ErrorMessage, FromServer, HintMessage, JudgedMessage, MoveView, StateMessage } from "./messages";
 
 const BUSY_MILLISECONDS = 2000;
+/** From this loss on, a move is listed and marked as a mistake; values range from -1 to 1. */
+export const MISTAKE_LOSS = 0.1;
+
+/** A move of the game that gave something away, and the better one (none if that is a choice of the opening). */
+export interface Mistake {
+  judged: JudgedMessage;
+  played: MoveView;
+  better: ActionView | null;
+}
 
 export class Studies {
   hint = $state.raw<HintMessage | null>(null);
@@ -20,6 +29,14 @@ export class Studies {
   /** Request ids, by which an error is known to belong to a study. */
   private analysisRequest = 0;
   private reviewRequest = 0;
+
+  /** The mistake that was made next in the earlier position that is shown. */
+  mistakeAhead = $derived.by((): Mistake | null => {
+    const { pastPly } = this.game.shown;
+    const played = pastPly === null ? undefined : this.game.state?.moves[pastPly];
+    const judged = this.judged.find((each) => each.ply - 1 === pastPly);
+    return played && judged && (judged.loss ?? 0) >= MISTAKE_LOSS ? { judged, played, better: judged.best } : null;
+  });
 
   constructor(game: GameStore) {
     this.game = game;
