@@ -13,7 +13,7 @@ from random_states import SPECS, Walk
 import qizero
 from qizero.games.catalog import GameRow
 from qizero.games.profile import DIRECTORY, Plural, Words, has_profile, profile_of, profiles, read_profile
-from qizero.server.views import words_of
+from qizero.server.views import ending, words_of
 
 ROWS = {row.id: row for row in qizero.list_games()}
 PROFILED = [row for row in ROWS.values() if has_profile(row.id)]
@@ -97,6 +97,27 @@ def test_every_phase_of_a_random_game_has_words(row: GameRow) -> None:
         while not state.is_terminal():
             assert state.phase() == "" or state.phase() in phases
             state.apply_action(rng.choice(state.legal_actions()))
+
+
+@pytest.mark.parametrize("row", PROFILED, ids=lambda row: row.id)
+def test_ends_and_counters_have_words_in_both_languages(row: GameRow) -> None:
+    profile, options = profile_of(row.id), {option.name for option in row.options}
+    english, chinese = profile.en, profile.zh
+    assert english.endings.keys() == chinese.endings.keys()
+    for code, text in english.endings.items():
+        assert names(text) == names(chinese.endings[code]) <= {*options, "winner", "loser"}, code
+    assert english.counters.keys() == chinese.counters.keys() == profile.limits.keys()
+    assert all(names(text) == {"n", "limit"} for text in [*english.counters.values(), *chinese.counters.values()])
+    assert set(profile.limits.values()) <= options
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_end_of_a_random_game_has_words(spec: str) -> None:
+    game = qizero.load_game(spec)
+    for seed in range(10):
+        why = ending(Walk(seed, game.max_game_length).state(game))
+        for words in words_of(ROWS[game.name]) if has_profile(game.name) else ():
+            assert "{" not in words.endings[why.code].format_map(why.values)
 
 
 def test_every_foul_of_renju_has_a_chinese_name() -> None:

@@ -222,7 +222,8 @@ class RaceMachine(RuleBasedStateMachine):
         assert state["actor"] == model.actor()
         assert state["thinking"] == model.computer()
         assert state["paused"] == model.paused
-        assert state["result"] == (result if model.over() else None)
+        told = state["result"] and {name: state["result"][name] for name in ("winner", "reason")}
+        assert told == (result if model.over() else None)
         assert state["can_undo"] == undo(copy_of(model))
         self.seen = model.seq
 

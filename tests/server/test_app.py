@@ -237,7 +237,7 @@ def test_a_review_judges_every_move(server: RunningServer) -> None:
     client.new("tictactoe", seats=("human", "human"))
     for action in (0, 3, 1, 4, 2):
         client.command("play", action=action)
-    assert client.state["result"] == {"winner": 0, "reason": "board"}
+    assert (client.state["result"]["winner"], client.state["result"]["reason"]) == (0, "board")
     assert client.state["frame"]["winning"] == [0, 1, 2]
     client.send("review", on=True)
     judged = [client.wait_for(lambda message: message["type"] == "judged") for _ in range(6)]

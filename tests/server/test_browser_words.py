@@ -183,6 +183,30 @@ def test_forbidden_points_and_their_reason(server: RunningServer, tab: Tabs) -> 
         assert moves(page) == len(played.split())
 
 
+ENDS = [
+    ("connect4", "1 2 1 2 1 2", 0, "", "Four in a row.", "四子连成一线。"),
+    ("tictactoe", "a3 b2 c1 b3 b1 a1 c3 c2", 3, "", "The board is full.", "棋盘已满。"),
+    ("othello", "e6 f4 e3 f6 g5 d6 e7 f5", 34, "", "13 stones to 0.", "13 子对 0 子。"),
+    ("liuzhou(max_steps=3)", "a1 b2", 20, "Step 2 of 3", "The limit of 3 steps is reached.", "已走满 3 步。"),
+]
+
+
+@pytest.mark.parametrize(("spec", "played", "cell", "counted", "english", "chinese"), ENDS)
+def test_why_a_game_is_over_is_said(
+    server: RunningServer, tab: Tabs, spec: str, played: str, cell: int, counted: str, english: str, chinese: str
+) -> None:
+    """On the page and for a screen reader. Where a limit ends the game, the steps are counted before."""
+    page = tab().load(server, f"qizero-state 1\ngame {spec}\nactions {played}\n")
+    more = page.locator(".status-more")
+    expect(more).to_have_text([counted] if counted else [])
+    page.locator(f'[data-cell="{cell}"]').click()
+    expect(page.locator(".status.over")).to_have_count(1)
+    expect(more).to_have_text(english)
+    expect(page.locator("p[aria-live]")).to_contain_text(english)
+    switch_language(page)
+    expect(more).to_have_text(chinese)
+
+
 def test_a_pass_is_asked_for_in_words(server: RunningServer, tab: Tabs) -> None:
     page = tab().load(server, f"qizero-state 1\ngame othello\nactions {forced_pass()}\n")
     expect(page.locator(".status-text")).to_contain_text("nothing can be turned over; pass")

@@ -1,4 +1,4 @@
-"""What the page is told about a position: the order of an analysis, without contradictions."""
+"""What the page is told about a position: the order of an analysis, without contradictions; why a game is over."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from liuzhou_positions import state_of
 
 import qizero
 from qizero.players.analysis import Analysis, unsearched_analysis
@@ -129,3 +130,42 @@ def test_no_value_stands_below_a_smaller_one(
     assert all(each <= answer.value_for_player0 for each in told)
     if values[0] is not None:
         assert values[0] == answer.value_for_player0
+
+
+# ---- Ends ------------------------------------------------------------------------------------------------------------
+
+
+def ended(spec: str, *texts: str) -> tuple[str, str, str]:
+    """The code of the end, and the stones of the winner and the loser."""
+    state = qizero.load_game(spec).new_initial_state()
+    for text in texts:
+        state.apply_action(state.string_to_action(text))
+    return why(state)
+
+
+def why(state: qizero.State) -> tuple[str, str, str]:
+    assert state.is_terminal()
+    reason = views.ending(state)
+    assert reason.game == state.game.name
+    return reason.code, reason.values["winner"], reason.values["loser"]
+
+
+def test_why_a_game_is_over() -> None:
+    assert ended("connect4", *"1212121") == ("line", "4", "3")
+    assert ended("tictactoe", "a3", "b2", "c1", "b3", "b1", "a1", "c3", "c2", "a2") == ("draw", "5", "4")
+    assert ended("othello", "e6", "f4", "e3", "f6", "g5", "d6", "e7", "f5", "c5") == ("win", "13", "0")
+    assert ended("liuzhou(max_steps=3)", "a1", "b2", "c3") == ("max_steps", "2", "1")
+
+
+def test_a_game_without_captures_ends_by_its_own_limit() -> None:
+    rules = {"lose_below": 1, "max_steps": 200, "no_capture_limit": 2}
+    state = state_of("BBB.../....../....../....../....../WWW...", "B", "MOVEMENT", rules, steps_since_capture=1)
+    state.apply_action(state.string_to_action("c6-c5"))
+    assert why(state) == ("no_capture_limit", "3", "3")
+    assert views.ending(state).values["no_capture_limit"] == "2"
+
+
+def test_the_winner_and_the_loser_are_told_apart() -> None:
+    state = state_of("BB..../BBW.../....../....../....../......", "B", "CAPTURE_SELECTION")
+    state.apply_action(state.legal_actions()[0])
+    assert why(state) == ("win", "4", "0")

@@ -53,7 +53,9 @@ class Words:
     `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has
     those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of
     {who}, by phase, or by phase and kind of action ("MOVEMENT:select"). `options`: what an option is called, and with
-    the name of a choice after a dot ("rule.renju"), what the choice is.
+    the name of a choice after a dot ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of
+    views.ending, with the values of the options and the stones of the {winner} and the {loser}. `counters`: how far a
+    counter of `limits` is, {n} of {limit}.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
@@ -61,6 +63,8 @@ class Words:
     terms: dict[str, dict[str, str]] = field(default_factory=dict)
     phases: dict[str, str | Plural] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+    endings: dict[str, str] = field(default_factory=dict)
+    counters: dict[str, str] = field(default_factory=dict)
 
     def over(self, general: Words) -> Words:
         """These words, and the general ones where these have none."""
@@ -69,6 +73,8 @@ class Words:
             terms={**general.terms, **self.terms},
             phases={**general.phases, **self.phases},
             options={**general.options, **self.options},
+            endings={**general.endings, **self.endings},
+            counters={**general.counters, **self.counters},
         )
 
 
@@ -104,6 +110,7 @@ class Profile:
     move_list: Literal["spaced", "joined", "turns"] = "spaced"  # c4 d5; c4d5; a numbered line per pair of turns
     openings: tuple[Literal["swap2"], ...] = ()  # that a person may choose besides the plain one
     open_spiel: str = ""  # the name of the same game there
+    limits: dict[str, str] = field(default_factory=dict)  # by counter, the option at which the game is a draw; 0: never
     training: dict[str, dict[str, Any]] = field(default_factory=dict)  # over the defaults of training/config.py
     levels: tuple[LevelRow, ...] = ()  # weakest first; none: those of any_game.toml
     en: Words = field(default_factory=Words)

@@ -50,7 +50,8 @@ class OptionInfo(Message):
 
 
 class GameInfo(Message):
-    """A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; both languages
+    """A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; `limits` has, by
+    counter, the option at which the game is a draw (0: never). Both languages
     have words for the same things."""
 
     id: str
@@ -62,6 +63,7 @@ class GameInfo(Message):
     formats: list[Format]
     words: Words
     words_zh: Words
+    limits: dict[str, str]
     rules: list[RulesSection]
 
 
@@ -120,7 +122,7 @@ class MoveView(Message):
 
 
 class Reason(Message):
-    """Why an action is refused: a code of the game's words, and the values that they name."""
+    """Why an action is refused, or why a game is over: a code of the game's words, and the values that they name."""
 
     game: str
     code: str
@@ -151,10 +153,12 @@ class Frame(Message):
 
 
 class ResultView(Message):
-    """How the game ended; `winner` is a player or null for a draw."""
+    """How the game ended; `winner` is a player or null for a draw. `ending` says why in the words of the game, unless
+    somebody resigned."""
 
     winner: int | None
     reason: Literal["board", "resigned"]
+    ending: Reason | None
 
 
 class Candidate(Message):

@@ -58,6 +58,7 @@ def game_info(row: GameRow) -> messages.GameInfo:
         ],
         words=english,
         words_zh=chinese,
+        limits=profile.limits,
         rules=list(profile.rules),
     )
 
@@ -207,11 +208,40 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
     return frame(state, at + len(more), last)
 
 
+def ending(state: State) -> Reason:
+    """Why a finished game is over, as a code of the profile's `endings`: `line` where the winning stones stand on the
+    board, the option whose limit made a draw, otherwise `win` or `draw`. Its values are the options and the stones of the
+    winner and the loser; those of player 0 and 1 in a draw."""
+    game, counters = state.game, state.counters()
+    outcome = state.returns()[0]
+    reached = [
+        option
+        for counter, option in profile_of(game.name).limits.items()
+        if 0 < int(game.options[option]) <= counters.get(counter, 0)
+    ]
+    if outcome != 0:
+        code = "line" if state.winning_cells() else "win"
+    else:
+        code = reached[0] if reached else "draw"
+    board = state.board()
+    stones = [str(int((board == owner).sum())) for owner in ((-1, 1) if outcome < 0 else (1, -1))]
+    values = {name: str(value) for name, value in game.options.items()}
+    return _reason(state, code, {**values, "winner": stones[0], "loser": stones[1]})
+
+
+def result_view(play: GameInPlay) -> messages.ResultView | None:
+    """How a game ended; None while it goes on."""
+    result = play.result()
+    if result is None:
+        return None
+    why = ending(play.state_at()) if result.reason == "board" else None
+    return messages.ResultView(winner=result.winner, reason=result.reason, ending=why)
+
+
 def state_message(
     play: GameInPlay, request: int | None, thinking: int | None, moves: list[MoveView]
 ) -> messages.StateMessage:
     """The whole state of a game; `moves` are its steps so far."""
-    result = play.result()
     return messages.StateMessage(
         id=request,
         game_id=play.id,
@@ -225,7 +255,7 @@ def state_message(
         opening=play.opening,
         stage=play.stage_at(),
         choices=list(CHOICES.get(play.stage_at(), ())),
-        result=None if result is None else messages.ResultView(winner=result.winner, reason=result.reason),
+        result=result_view(play),
         paused=play.paused,
         can_undo=play.resigned is not None or play.undo_target() is not None,
         thinking=thinking,

@@ -6,7 +6,7 @@ import { settings } from "./settings.svelte";
 import { HUMAN } from "./setup";
 import { sounds } from "./sound";
 import { count } from "./statistics.svelte";
-import { hintText, moveText, playerName, statusText } from "./words.svelte";
+import { endingText, hintText, moveText, playerName, statusText } from "./words.svelte";
 
 export class Announcements {
   /** For an aria-live region. */
@@ -32,15 +32,15 @@ export class Announcements {
     // null for the first state of a game, which is not news.
     const before = this.before?.game_id === message.game_id ? this.before : null;
     const last = message.moves.at(-1);
-    const news = before && taskOf(before) !== taskOf(message) ? statusText(this.store, message) : "";
+    const news = before && taskOf(before) !== taskOf(message) ? [statusText(this.store, message), endingText(message)] : [];
     if (last && before && message.moves.length > before.moves.length) {
-      this.announce(t("announce_move", { player: playerName(message.descriptor, last.player), move: moveText(last) }), news);
+      this.announce(t("announce_move", { player: playerName(message.descriptor, last.player), move: moveText(last) }), ...news);
       if (settings.sound) {
         if (countStones(before) > countStones(message)) sounds.capture();
         else sounds.place(last.player);
       }
-    } else if (before && message.moves.length < before.moves.length) this.announce(t("announce_undo"), news);
-    else if (news) this.announce(news);
+    } else if (before && message.moves.length < before.moves.length) this.announce(t("announce_undo"), ...news);
+    else if (news.length > 0) this.announce(...news);
     if (message.result && !before?.result) {
       if (before && settings.sound) (humanLost(message) ? sounds.lose : sounds.win)();
       count(message);

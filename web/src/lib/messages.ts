@@ -147,7 +147,7 @@ export interface FrameMessage {
   frame: Frame;
 }
 
-/** A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; both languages have words for the same things. */
+/** A game: a line of the catalog and its profile. `formats` are the files that it can be saved in; `limits` has, by counter, the option at which the game is a draw (0: never). Both languages have words for the same things. */
 export interface GameInfo {
   id: string;
   title: string;
@@ -158,6 +158,7 @@ export interface GameInfo {
   formats: ("sgf" | "psq" | "moves" | "state")[];
   words: Words;
   words_zh: Words;
+  limits: Record<string, string>;
   rules: RulesSection[];
 }
 
@@ -351,7 +352,7 @@ export interface ProgressMessage {
   simulations: number;
 }
 
-/** Why an action is refused: a code of the game's words, and the values that they name. */
+/** Why an action is refused, or why a game is over: a code of the game's words, and the values that they name. */
 export interface Reason {
   game: string;
   code: string;
@@ -364,10 +365,11 @@ export interface Refusal {
   reason: Reason;
 }
 
-/** How the game ended; `winner` is a player or null for a draw. */
+/** How the game ended; `winner` is a player or null for a draw. `ending` says why in the words of the game, unless somebody resigned. */
 export interface ResultView {
   winner: number | null;
   reason: "board" | "resigned";
+  ending: Reason | null;
 }
 
 /** Have every move of the game judged, or stop. */
@@ -424,12 +426,14 @@ export interface StateMessage {
   thinking: number | null;
 }
 
-/** The words of a game in one language. Names in braces stand for values. `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of {who}, by phase, or by phase and kind of action ("MOVEMENT:select"). `options`: what an option is called, and with the name of a choice after a dot ("rule.renju"), what the choice is. */
+/** The words of a game in one language. Names in braces stand for values. `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of {who}, by phase, or by phase and kind of action ("MOVEMENT:select"). `options`: what an option is called, and with the name of a choice after a dot ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of views.ending, with the values of the options and the stones of the {winner} and the {loser}. `counters`: how far a counter of `limits` is, {n} of {limit}. */
 export interface Words {
   refusals: Record<string, string>;
   terms: Record<string, Record<string, string>>;
   phases: Record<string, string | Plural>;
   options: Record<string, string>;
+  endings: Record<string, string>;
+  counters: Record<string, string>;
 }
 
 export type FromPage = New | Open | Fork | Play | PlayText | Choose | Simple | Pause | SetSeats | Look | Hint | Analyze | Review | Export | Ping;

@@ -3,7 +3,7 @@ import type { GameStore, Notice } from "./game.svelte";
 import { wordsOf } from "./game_words.svelte";
 import { cellName } from "./geometry";
 import { fill, has, noteOf, t, titleOf, type Key } from "./i18n.svelte";
-import type { Candidate, Descriptor, HintMessage, MoveView, Opponent, StateMessage } from "./messages";
+import type { Candidate, Descriptor, Frame, HintMessage, MoveView, Opponent, StateMessage } from "./messages";
 import { capitalised, reasonText } from "./reasons";
 import { HUMAN } from "./setup";
 
@@ -36,6 +36,23 @@ export function resultText(store: GameStore, state: StateMessage): string {
   if (isOnlyHuman(state, result.winner)) return t("result_you_win");
   if (isOnlyHuman(state, loser)) return t("result_you_lose", { name: seatName(store, state.seats[result.winner] ?? "") });
   return t("result_wins", { player: playerName(state.descriptor, result.winner) });
+}
+
+/** Why the game is over, in the words of the game; empty where it has none for that. */
+export function endingText({ result }: StateMessage): string {
+  const why = result?.ending;
+  const words = why ? wordsOf(why.game)?.endings[why.code] : undefined;
+  return why && words ? fill(words, why.values) : "";
+}
+
+/** How far the counters are whose limits end the game. */
+export function countersText(store: GameStore, { game, options }: Descriptor, frame: Frame): string {
+  const limits = store.games.find((each) => each.id === game)?.limits ?? {};
+  const told = Object.entries(limits).map(([counter, option]) => {
+    const [n, limit, words] = [frame.counters[counter] ?? 0, Number(options[option]), wordsOf(game)?.counters[counter]];
+    return words && n > 0 && limit > 0 ? fill(words, { n, limit }) : "";
+  });
+  return told.filter((each) => each).join(" · ");
 }
 
 /** The task of the player whose turn it is, or the result. */
