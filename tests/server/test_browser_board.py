@@ -147,7 +147,13 @@ def box_of(place: Locator) -> dict[str, float]:
     """The box of what is there."""
     box = place.bounding_box()
     assert box is not None
-    return dict(box)
+    return {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}
+
+
+def apart(one: dict[str, float], other: dict[str, float]) -> bool:
+    """True if two boxes do not overlap."""
+    across = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+    return across or one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
 
 
 @pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -155,9 +161,26 @@ def test_a_refusal_covers_no_part_of_the_board(server: RunningServer, tab: Tabs,
     """The board stays where it is, and its top row can be seen."""
     state = state_of("BB...b/BB...B/....../...WW./...WW./W.....", "B", "MARK_SELECTION")
     page = tab(**options).load(server, state.serialize())
-    before = box_of(page.locator(".board .ground"))
+    before, tools = box_of(page.locator(".board .ground")), box_of(page.locator(".toolbar"))
     page.locator('[data-cell="21"]').click()
     notice = box_of(page.locator(".notice"))
     assert box_of(page.locator(".board .ground")) == before
-    beside = notice["x"] >= before["x"] + before["width"]
-    assert beside or notice["y"] + notice["height"] <= before["y"]
+    assert box_of(page.locator(".toolbar")) == tools
+    assert apart(notice, before)
+
+
+@pytest.mark.parametrize("options", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("spec", ["connect4", "liuzhou(max_steps=3)"])
+def test_nothing_moves_at_the_end_of_a_game(
+    server: RunningServer, tab: Tabs, spec: str, options: dict[str, Any]
+) -> None:
+    """Who pushes a button at that moment hits what was there before: nothing new stands where a button was."""
+    played = "1 2 1 2 1 2" if spec == "connect4" else "a1 b2"
+    page = tab(**options).load(server, f"qizero-state 1\ngame {spec}\nactions {played}\n")
+    places = [page.locator(".board .ground"), page.locator(".toolbar"), *page.locator(".tool").all()]
+    before = [box_of(each) for each in places]
+    page.locator(".cell.can").first.click()
+    expect(page.locator(".status.over .row button").first).to_be_visible()
+    assert [box_of(each) for each in places] == before
+    for button in page.locator(".status button").all():
+        assert all(apart(box_of(button), other) for other in before)
