@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -184,3 +185,22 @@ def test_nothing_moves_at_the_end_of_a_game(
     assert [box_of(each) for each in places] == before
     for button in page.locator(".status button").all():
         assert all(apart(box_of(button), other) for other in before)
+
+
+def test_an_earlier_position_is_called_so(server: RunningServer, tab: Tabs) -> None:
+    """With whose turn it was; what the present asks for, and its buttons, come back with it."""
+    page = tab().load(server, "qizero-state 1\ngame connect4\nactions 1 2 1 2 1 2 1\n")
+    says, cards = page.locator(".status-text"), page.locator(".card")
+    expect(says).to_have_text("Red wins.")
+    expect(cards.nth(0)).to_have_class(re.compile(r"\bwon\b"))
+    for ply, player, mover in ((6, "Red", 0), (5, "Yellow", 1)):
+        page.keyboard.press("ArrowLeft")
+        expect(says).to_have_text(f"An earlier position: move {ply} of 7. {player} was to move.")
+        expect(cards.nth(mover)).to_have_class(re.compile(r"\bturn\b"))
+        expect(page.locator(".card.won, .status button")).to_have_count(0)
+    switch_language(page)
+    expect(says).to_have_text("较早的局面：第 5 手（共 7 手）。当时轮到黄方走。")
+    switch_language(page)
+    page.keyboard.press("End")
+    expect(says).to_have_text("Red wins.")
+    expect(page.get_by_role("button", name="Rematch")).to_be_visible()

@@ -38,6 +38,15 @@ export function resultText(store: GameStore, state: StateMessage): string {
   return t("result_wins", { player: playerName(state.descriptor, result.winner) });
 }
 
+/** That an earlier position is shown, and whose turn it was; null in the present. */
+export function pastText(store: GameStore, { descriptor, moves }: StateMessage): string | null {
+  const { pastPly, unpreviewed } = store.shown;
+  if (pastPly === null) return null;
+  const mover = unpreviewed?.ply === pastPly ? unpreviewed.to_move : null; // null until the position has come
+  const where = t("past_position", { ply: pastPly, total: moves.length });
+  return mover === null ? where : t("past_turn", { where, player: playerName(descriptor, mover) });
+}
+
 /** Why the game is over, in the words of the game; empty where it has none for that. */
 export function endingText({ result }: StateMessage): string {
   const why = result?.ending;
