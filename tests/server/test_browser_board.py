@@ -204,3 +204,23 @@ def test_an_earlier_position_is_called_so(server: RunningServer, tab: Tabs) -> N
     page.keyboard.press("End")
     expect(says).to_have_text("Red wins.")
     expect(page.get_by_role("button", name="Rematch")).to_be_visible()
+
+
+# ---- Beside the game -------------------------------------------------------------------------------------------------
+
+
+def test_the_cat_greets_only_new_games(server: RunningServer, tab: Tabs) -> None:
+    page = tab().load(server, random_game("gomoku", 60))
+    expect(page.locator(".cat .bubble")).to_have_text("")
+    page.get_by_role("button", name="New", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Start the game").click()
+    expect(page.locator(".cat .bubble")).to_have_text(re.compile("new game|Meow|You play"))
+    page.reload()
+    expect(page.locator(".cat .bubble")).to_have_text(re.compile("new game|Meow|You play"))
+
+
+def test_the_copy_button_is_one_line_high(server: RunningServer, tab: Tabs) -> None:
+    page = tab(**{**PHONE, "locale": "zh-CN"}).start(server, "gomoku")
+    page.get_by_role("button", name="分享").tap()
+    copy = page.get_by_role("dialog").get_by_role("button", name="复制")
+    assert box_of(copy)["height"] == box_of(page.get_by_role("dialog").get_by_label("链接"))["height"]
