@@ -26,22 +26,29 @@ def led_to(phase: str, board: str, before: str) -> State:
     raise AssertionError(f"nothing leads to {phase}")
 
 
+def placed_to_the_end() -> State:
+    """White has placed the last stone, and one of its stones had been marked."""
+    state = state_of("BBwBWB/BBWWBW/WWBWBW/WBWBWB/BWBWBW/WBWBB.", "W", "PLACEMENT")
+    state.apply_action(state.string_to_action("f1"))
+    return state
+
+
 CHECKERBOARD = "WBWBWB/BWBWBW/WBWBWB/BWBWBW/WBWBWB/BWBWBW"
 ASKED = [
     (state_of("....../....../....../....../....../......", "B"), "Black: place a stone.", "黑方：请落子。", 0),
     (
         state_of("BB..../BB..../..WW../...W../....../......", "B", "MARK_SELECTION"),
         "Black: a shape! Mark one stone",
-        "黑方：成形！标记对方 1 子",
+        "黑方：成方或成洲！标记对方 1 子",
         3,
     ),
     (
         led_to("MARK_SELECTION", ".BBBBB/BB..../..WWWW/....../W.W.../W.....", "PLACEMENT"),
         "Black: a shape! Mark 2 stones",
-        "黑方：成形！标记对方 2 子",
+        "黑方：成方或成洲！标记对方 2 子",
         7,
     ),
-    (state_of(CHECKERBOARD, "W", "FORCED_REMOVAL"), "White: the board is full", "白方：棋盘已满", 18),
+    (state_of(CHECKERBOARD, "W", "FORCED_REMOVAL"), "White: the board is full", "白方：盘满而无标记", 18),
     (
         state_of("BBB.../....../....../....../....../WWW...", "B", "MOVEMENT"),
         "Black: choose a stone, then where it steps.",
@@ -51,7 +58,7 @@ ASKED = [
     (
         led_to("CAPTURE_SELECTION", "BBBBB./.....B/....../WW..../W...../......", "MOVEMENT"),
         "Black: capture 2 stones",
-        "黑方：吃掉对方 2 子",
+        "黑方：成方或成洲！吃掉对方 2 子",
         3,
     ),
     (
@@ -62,9 +69,15 @@ ASKED = [
     ),
     (
         led_to("COUNTER_REMOVAL", "BBW.../WW..../....../....../....../W.....", "MOVEMENT"),
-        "White: the other side was stuck.",
+        "White: the other side was stuck and took one of your stones.",
         "白方：对方无子可走",
         2,
+    ),
+    (
+        placed_to_the_end(),
+        "White: the board is full, the marked stones are gone. Now stones move",
+        "白方：盘满，标记的子已提走，开始走子",
+        0,
     ),
 ]
 
@@ -86,7 +99,7 @@ REFUSED = [
         state_of("BB...b/BB...B/....../...WW./...WW./W.....", "B", "MARK_SELECTION"),
         21,
         "The stone on d3 is in a square or line, and WHITE has stones that are not",
-        "d3 的棋子在方或洲中，而对方还有不在其中的棋子",
+        "d3 的棋子在方或洲中，请先选对方不在方或洲中的棋子",
     ),
     (
         state_of("BB..../BB..../..wW../...W../....../......", "B", "MARK_SELECTION"),

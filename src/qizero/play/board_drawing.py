@@ -127,9 +127,9 @@ def what_is_asked(state: State) -> tuple[str, str]:
 _PHASES = {
     "PLACEMENT": ("place a stone on an empty point", "落子"),
     "MARK_SELECTION": ("mark a stone of the opponent", "标记对方一子"),
-    "FORCED_REMOVAL": ("remove a stone of the opponent that is in no shape", "提去对方一枚不成形的棋子"),
+    "FORCED_REMOVAL": ("remove a stone of the opponent that is in no shape", "提走对方一枚不在方或洲中的棋子"),
     "MOVEMENT": ("move a stone one step", "走一步"),
-    "STUCK": ("is stuck: remove a stone of the opponent", "无路可走，提去对方一子"),
+    "STUCK": ("is stuck: remove a stone of the opponent", "无路可走，提走对方一子"),
     "COUNTER_REMOVAL": ("the opponent was stuck: remove one of its stones", "对方无路可走，再提对方一子"),
     "CAPTURE_SELECTION": ("capture a stone of the opponent", "吃对方一子"),
 }

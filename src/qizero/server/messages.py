@@ -137,13 +137,14 @@ class Refusal(Message):
 
 
 class Frame(Message):
-    """A position to look at."""
+    """A position to look at; `phase_before` is the phase of the position before the last action."""
 
     ply: int
     board: list[int]
     marked: list[int]
     to_move: int | None
     phase: str
+    phase_before: str
     counters: dict[str, int]
     legal: list[ActionView]
     forbidden: list[Refusal]

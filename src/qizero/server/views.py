@@ -102,6 +102,14 @@ def move_view(state: State, step: Step, player: int) -> MoveView:
     return MoveView(**view.model_dump(), player=player)
 
 
+def step_view(play: GameInPlay, state: State, ply: int) -> MoveView:
+    """The step that a game has taken in `state`, after `ply` others."""
+    step = play.steps[ply]
+    if isinstance(step, str):
+        return move_view(state, step, 1 if play.stage_at(ply) == "choose" else 0)
+    return move_view(state, step, state.current_player())
+
+
 class MoveList:
     """The steps of one game as the page shows them. Remembers them, so that only new ones are made."""
 
@@ -114,28 +122,15 @@ class MoveList:
         same = (ours == theirs for ours, theirs in zip(self._steps, play.steps, strict=False))
         kept = sum(1 for _ in itertools.takewhile(bool, same))
         state, views = play.state_at(kept), self._views[:kept]
-        for index, step in enumerate(play.steps[kept:], kept):
-            player = state.current_player()
-            if isinstance(step, str):
-                player = 1 if play.stage_at(index) == "choose" else 0
-            views.append(move_view(state, step, player))
+        for ply, step in enumerate(play.steps[kept:], kept):
+            views.append(step_view(play, state, ply))
             if isinstance(step, int):
                 state.apply_action(step)
         self._steps, self._views = list(play.steps), views
         return views
 
 
-def last_move(play: GameInPlay, ply: int) -> MoveView | None:
-    """The step that led to the position after `ply` steps."""
-    if ply == 0:
-        return None
-    state, step = play.state_at(ply - 1), play.steps[ply - 1]
-    if isinstance(step, str):
-        return move_view(state, step, 1 if play.stage_at(ply - 1) == "choose" else 0)
-    return move_view(state, step, state.current_player())
-
-
-def frame(state: State, ply: int, last: MoveView | None) -> Frame:
+def frame(state: State, ply: int, last: MoveView | None, phase_before: str = "") -> Frame:
     """A position to look at."""
     legal = [action_view(state, action) for action in state.legal_actions()]
     forbidden = [
@@ -148,6 +143,7 @@ def frame(state: State, ply: int, last: MoveView | None) -> Frame:
         marked=state.marked().ravel().nonzero()[0].tolist(),
         to_move=None if state.is_terminal() else state.current_player(),
         phase=state.phase(),
+        phase_before=phase_before,
         counters=state.counters(),
         legal=legal,
         forbidden=forbidden,
@@ -200,12 +196,16 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
     """The position of a game after `ply` steps and then `more` actions. Raises ValueError for illegal ones."""
     at = len(play.steps) if ply is None else ply
     state = play.state_at(at)
-    last = last_move(play, at)
+    last, phase_before = None, ""
+    if at > 0:
+        before = play.state_at(at - 1)
+        last, phase_before = step_view(play, before, at - 1), before.phase()
     for action in more:
         before = state.clone()
+        phase_before = before.phase()
         state.apply_action(action)
         last = move_view(before, action, before.current_player())
-    return frame(state, at + len(more), last)
+    return frame(state, at + len(more), last, phase_before)
 
 
 def ending(state: State) -> Reason:
@@ -247,7 +247,7 @@ def state_message(
         game_id=play.id,
         seq=play.seq,
         descriptor=descriptor(play.game),
-        frame=frame(play.state_at(), len(play.steps), moves[-1] if moves else None),
+        frame=game_frame(play),
         moves=moves,
         redo=len(play.redo),
         seats=play.seats,

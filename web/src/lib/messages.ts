@@ -124,13 +124,14 @@ export interface Fork {
   ply: number;
 }
 
-/** A position to look at. */
+/** A position to look at; `phase_before` is the phase of the position before the last action. */
 export interface Frame {
   ply: number;
   board: number[];
   marked: number[];
   to_move: number | null;
   phase: string;
+  phase_before: string;
   counters: Record<string, number>;
   legal: ActionView[];
   forbidden: Refusal[];
@@ -426,7 +427,7 @@ export interface StateMessage {
   thinking: number | null;
 }
 
-/** The words of a game in one language. Names in braces stand for values. `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of {who}, by phase, or by phase and kind of action ("MOVEMENT:select"). `options`: what an option is called, and with the name of a choice after a dot ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of views.ending, with the values of the options and the stones of the {winner} and the {loser}. `counters`: how far a counter of `limits` is, {n} of {limit}. */
+/** The words of a game in one language. Names in braces stand for values. `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of {who}, by phase, by phase and kind of action ("MOVEMENT:select"), or by the phases before the last action and after it ("PLACEMENT>MOVEMENT"). `options`: what an option is called, and with the name of a choice after a dot ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of views.ending, with the values of the options and the stones of the {winner} and the {loser}. `counters`: how far a counter of `limits` is, {n} of {limit}. */
 export interface Words {
   refusals: Record<string, string>;
   terms: Record<string, Record<string, string>>;

@@ -82,7 +82,8 @@ export function statusText(store: GameStore, state: StateMessage): string {
   const kinds = frame.legal.map((each) => each.kind);
   const [kind, ...others] = kinds.filter((each, index) => kinds.indexOf(each) === index);
   const phases = wordsOf(state.descriptor.game)?.phases;
-  const asked = (others.length === 0 ? phases?.[`${frame.phase}:${kind}`] : undefined) ?? phases?.[frame.phase];
+  const asked =
+    (others.length === 0 ? phases?.[`${frame.phase}:${kind}`] : undefined) ?? phases?.[`${frame.phase_before}>${frame.phase}`] ?? phases?.[frame.phase];
   if (asked) return fill(asked, { who, n: frame.counters.pending ?? 1 });
   if (kind === "other" && others.length === 0) return t("status_only_other", { who });
   if (frame.last?.kind === "other") return t("status_after_pass", { who, other: playerName(state.descriptor, frame.last.player) });
