@@ -21,8 +21,8 @@ from qizero.server.tables import Pace
 
 class FakePlayer(Player):
     """Chooses at random after `seconds`; wins at once where it can, so that games have a direction. With `values` it is
-    told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action. As in any tree search, an
-    action that it hardly visited may look best to it."""
+    told what to think of the positions after 0, 1, 2 … moves, and chooses the last legal action. As in any tree search,
+    an action that it hardly visited may look best to it."""
 
     def __init__(self, game: Game, seconds: float, values: Sequence[float] = (), seed: int = 1) -> None:
         self.name = "fake"

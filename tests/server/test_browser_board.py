@@ -66,7 +66,8 @@ def random_game(spec: str, plies: int) -> str:
 
 
 CURRENT_IS_SEEN = """() => {
-  const [list, current] = ['.moves', '.move[aria-current]'].map(name => document.querySelector(name)?.getBoundingClientRect());
+  const [list, current] =
+    ['.moves', '.move[aria-current]'].map(name => document.querySelector(name)?.getBoundingClientRect());
   return current && current.top >= list.top - 1 && current.bottom <= list.bottom + 1;
 }"""
 

@@ -70,7 +70,7 @@ def test_analysis_is_shown_only_when_asked(server: RunningServer, tab: Tabs) -> 
 
 
 def test_analysis_does_not_contradict_itself(server: RunningServer, tab: Tabs) -> None:
-    """What is called best is best by the numbers beside it; a move that was hardly searched has none, and why is said."""
+    """What is called best is best by the numbers beside it; one that was hardly searched has none, and why is said."""
     page = tab().start(server, "connect4", second="human")
     page.keyboard.press("4")
     expect(page.locator(".moves .move")).to_have_count(1)
@@ -178,7 +178,8 @@ def test_exact_scores_only_when_asked(start: Callable[..., RunningServer], tab: 
     expect(page.locator(".candidate .exact").first).to_have_text(re.compile(r"^([+−]\d+|0)$"))
     expect(page.locator(".candidates tbody tr")).to_have_count(7)
     expect(page.locator(".candidates tbody tr").first).to_contain_text(re.compile("won in|lost in|draw"))
-    scores = [int(text.replace("−", "-")) for text in re.findall(r"[+−]\d+|\b0(?= ·)", page.locator(".candidates tbody").inner_text())]
+    texts = re.findall(r"[+−]\d+|\b0(?= ·)", page.locator(".candidates tbody").inner_text())
+    scores = [int(text.replace("−", "-")) for text in texts]
     assert len(scores) == 7
     assert scores == sorted(scores, reverse=True)
 

@@ -52,11 +52,11 @@ class Words:
 
     `refusals`: a sentence per code of the core. English ones stand beside the codes in the game's header; a profile has
     those in other languages. `terms`: by the name of a value, what its values are called. `phases`: what is asked of
-    {who}, by phase, by phase and kind of action ("MOVEMENT:select"), or by the phases before the last action and after it
-    ("PLACEMENT>MOVEMENT"). `options`: what an option is called, and with
-    the name of a choice after a dot ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of
-    views.ending, with the values of the options and the stones of the {winner} and the {loser}. `counters`: how far a
-    counter of `limits` is, {n} of {limit}.
+    {who}, by phase, by phase and kind of action ("MOVEMENT:select"), or by the phases before the last action and after
+    it ("PLACEMENT>MOVEMENT"). `options`: what an option is called, and with the name of a choice after a dot
+    ("rule.renju"), what the choice is. `endings`: why a game is over, by the code of views.ending, with the values of
+    the options and the stones of the {winner} and the {loser}. `counters`: how far a counter of `limits` is, {n} of
+    {limit}.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT

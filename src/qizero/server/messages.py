@@ -163,9 +163,9 @@ class ResultView(Message):
 
 
 class Candidate(Message):
-    """An action that the analysis looked at. `value_for_mover` is null where the search was too short for a value that can
-    be compared. `score` and `distance` (plies to the end) are exact, where the game is
-    solved: a score above 0 wins, the more the sooner."""
+    """An action that the analysis looked at. `value_for_mover` is null where the search was too short for a value that
+    can be compared. `score` and `distance` (plies to the end) are exact, where the game is solved: a score above 0
+    wins, the more the sooner."""
 
     action: int
     kind: Literal["place", "move", "select", "other"]

@@ -154,9 +154,9 @@ def frame(state: State, ply: int, last: MoveView | None, phase_before: str = "")
 
 
 def _refusals(state: State, legal: Sequence[ActionView], forbidden: set[int]) -> Iterator[Refusal]:
-    """The cells that must not be chosen, each with the reason, but for forbidden ones: where nothing can be placed, stones
-    that cannot move or must not be selected, and what is not a stone of the side from which one is asked for. A full column
-    is named by its top cell."""
+    """The cells that must not be chosen, each with the reason, but for forbidden ones: where nothing can be placed,
+    stones that cannot move or must not be selected, and what is not a stone of the side from which one is asked for. A
+    full column is named by its top cell."""
     kinds = {view.kind for view in legal}
     explained = forbidden | {view.source if view.kind == "move" else view.target for view in legal}
     mover = 1 if state.current_player() == 0 else -1
@@ -176,15 +176,15 @@ def _refusals(state: State, legal: Sequence[ActionView], forbidden: set[int]) ->
 
 
 def _refused_actions(state: State, kind: str, explained: set[int]) -> Iterator[Refusal]:
-    """The illegal actions of a kind by their cells, with the game's reason. On a board of columns an action without a cell
-    stands for the full column of its number."""
+    """The illegal actions of a kind by their cells, with the game's reason. On a board of columns an action without a
+    cell stands for the full column of its number."""
     width = state.game.board_shape[1]
     falls = state.game.board_kind == "columns"
     for action in range(state.game.num_actions):
         what, _source, cell = state.action_cells(action)
-        if falls and cell < 0 and action < width:
-            what, cell = kind, action
-        if what == kind and cell >= 0 and cell not in explained and (refused := state.refusal(action)):
+        is_full = falls and cell < 0 and action < width
+        cell = action if is_full else cell
+        if (what == kind or is_full) and cell >= 0 and cell not in explained and (refused := state.refusal(action)):
             yield Refusal(cell=cell, reason=_reason(state, *refused))
 
 
@@ -196,7 +196,8 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
     """The position of a game after `ply` steps and then `more` actions. Raises ValueError for illegal ones."""
     at = len(play.steps) if ply is None else ply
     state = play.state_at(at)
-    last, phase_before = None, ""
+    last: MoveView | None = None
+    phase_before = ""
     if at > 0:
         before = play.state_at(at - 1)
         last, phase_before = step_view(play, before, at - 1), before.phase()
@@ -210,19 +211,17 @@ def game_frame(play: GameInPlay, ply: int | None = None, more: Sequence[int] = (
 
 def ending(state: State) -> Reason:
     """Why a finished game is over, as a code of the profile's `endings`: `line` where the winning stones stand on the
-    board, the option whose limit made a draw, otherwise `win` or `draw`. Its values are the options and the stones of the
-    winner and the loser; those of player 0 and 1 in a draw."""
+    board, the option whose limit made a draw, otherwise `win` or `draw`. Its values are the options and the stones of
+    the winner and the loser; those of player 0 and 1 in a draw."""
     game, counters = state.game, state.counters()
     outcome = state.returns()[0]
-    reached = [
+    limits = [
         option
         for counter, option in profile_of(game.name).limits.items()
         if 0 < int(game.options[option]) <= counters.get(counter, 0)
     ]
-    if outcome != 0:
-        code = "line" if state.winning_cells() else "win"
-    else:
-        code = reached[0] if reached else "draw"
+    won = "line" if state.winning_cells() else "win"
+    code = won if outcome != 0 else next(iter(limits), "draw")
     board = state.board()
     stones = [str(int((board == owner).sum())) for owner in ((-1, 1) if outcome < 0 else (1, -1))]
     values = {name: str(value) for name, value in game.options.items()}
@@ -289,9 +288,9 @@ def best_value(analysis: Analysis) -> float:
 def reliable_values(analysis: Analysis, legal: Sequence[int]) -> dict[int, float]:
     """The values, for the mover, that may be compared with each other.
 
-    A search chooses by visits, and the mean value of an action that it visited rarely is noise. So an action has a value
-    here if it was visited at least MIN_VISIT_SHARE as often as the most visited one, and if the value does not exceed
-    that of the chosen action: the search did not believe it either.
+    A search chooses by visits, and the mean value of an action that it visited rarely is noise. So an action has a
+    value here if it was visited at least MIN_VISIT_SHARE as often as the most visited one, and if the value does not
+    exceed that of the chosen action: the search did not believe it either.
     """
     top = best_value(analysis)
     enough = MIN_VISIT_SHARE * max(int(analysis.visits[action]) for action in legal)
