@@ -152,8 +152,8 @@ def test_the_board_fits_a_phone_held_sideways(server: RunningServer, tab: Tabs) 
 def test_a_refusal_moves_nothing_on_a_phone(server: RunningServer, tab: Tabs) -> None:
     """The board stays where it is under the finger when a notice comes and goes."""
     page = tab(**PHONE).start(server, "gomoku", second="human")
+    page.locator(".typed input").fill("z99")  # which may have to be scrolled to
     before = page.locator(".board").bounding_box()
-    page.locator(".typed input").fill("z99")
     page.keyboard.press("Enter")
     expect(page.locator(".notice")).to_contain_text("z99")
     assert page.locator(".board").bounding_box() == before
