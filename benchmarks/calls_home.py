@@ -4,8 +4,8 @@
 
 Each case is a whole command with a home directory of its own: the page with a game against an opponent, a training, a
 match, an analysis, every runtime of a network. Connections to other places than this machine, look-ups of names, and
-files written outside the directories that the command names (and Python's own caches) are findings; the exit code is
-then 1.
+files written outside the directories that the command names (and the caches of Python and matplotlib, which draws the
+curve of a run) are findings; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,17 @@ def is_here(address: str) -> bool:
     return address.startswith("127.") or address in ("::1", "0.0.0.0", "::")
 
 
+def lines_of(trace: Path) -> Iterator[str]:
+    """The recorded calls: strace writes a file for each thread, in which no call is interrupted by another."""
+    for path in sorted(trace.parent.glob(f"{trace.name}.*")):
+        yield from path.read_text(errors="replace").splitlines()
+
+
 def findings_of(trace: Path, allowed: Sequence[Path]) -> list[str]:
     """Calls that reached out of this machine, or wrote outside the allowed directories."""
     found = []
     places = [str(place.resolve()) for place in allowed]
-    for line in trace.read_text(errors="replace").splitlines():
+    for line in lines_of(trace):
         match = _CALL.match(line)
         if match is None:
             continue
@@ -61,7 +67,8 @@ def findings_of(trace: Path, allowed: Sequence[Path]) -> list[str]:
             for path in _PATH.findall(arguments)[-1:]:
                 where = os.path.realpath(path) if path.startswith("/") else path
                 known = any(where == place or where.startswith(place + "/") for place in places)
-                if where.startswith("/") and not known and "/__pycache__/" not in where:
+                on_the_way = call.startswith("mkdir") and any(place.startswith(where + "/") for place in places)
+                if where.startswith("/") and not known and not on_the_way and "/__pycache__/" not in where:
                     found.append(f"{call} {where}")
     return sorted(set(found))
 
@@ -70,7 +77,7 @@ def traced(command: Sequence[str], trace: Path, home: Path) -> subprocess.Popen[
     environment = {**os.environ, "HOME": str(home), "QIZERO_DATA": str(home / "qizero-data")}
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         environment.pop(name, None)
-    strace = ["strace", "-f", "-qq", "-s", "400", "-e", f"trace={CALLS}", "-o", str(trace)]
+    strace = ["strace", "-ff", "-qq", "-s", "400", "-e", f"trace={CALLS}", "-o", str(trace)]
     return subprocess.Popen(
         [*strace, *command], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=home
     )
@@ -124,7 +131,7 @@ def cases(home: Path) -> dict[str, tuple[list[str], list[Path], Callable[[], Non
             [home / "qizero-data"],
             lambda: play_a_game(port),
         ),
-        "training": (train, [home / "run"], None),
+        "training": (train, [home / "run", home / ".cache" / "matplotlib", home / ".config" / "matplotlib"], None),
         "match": (match, [], None),
         "analysis": ([*python, "analyze", shipped, "4444"], [], None),
         **{f"runtime {name}": ([sys.executable, "-c", evaluate, name], [], None) for name in (*runtimes, "auto")},
@@ -148,9 +155,13 @@ def run_case(name: str, home: Path) -> dict[str, Any]:
     return {
         "case": name,
         "exit_code": code,
-        "calls": sum(1 for _ in trace.open(errors="replace")),
+        "calls": sum(1 for _ in lines_of(trace)),
         "findings": findings_of(trace, [*allowed, Path("/dev"), Path("/proc"), temporary]),
-        "left_in_home": sorted(str(path.relative_to(home)) for path in home.iterdir() if path not in allowed),
+        "left_in_home": [
+            str(path.relative_to(home))
+            for path in sorted(home.rglob("*"))
+            if path.is_file() and not any(place in path.parents for place in allowed)
+        ],
     }
 
 
