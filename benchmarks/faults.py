@@ -162,7 +162,7 @@ class Subject:
         shutil.rmtree(self.shadow)
         restored.rename(self.root)
         self.shadow.mkdir()
-        # What the power cut has left is on disk: the shadow begins with it. Each start makes it anew.
+        # What the power cut has left is on disk, so the shadow begins with it.
         for path in sorted(self.root.rglob("*"), reverse=True):
             self._remember(path)
         self._remember(self.root)

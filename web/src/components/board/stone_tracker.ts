@@ -11,7 +11,7 @@ export interface Stone {
   owner: number;
   /** Placed since the position before. */
   fresh: boolean;
-  /** Has changed its owner. Sticky: a drawing is made anew at each change, and turns over once. */
+  /** Has changed its owner. Stays true: the drawing is replaced at each change of owner, and turns over once. */
   turned: boolean;
 }
 
