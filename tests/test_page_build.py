@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
-# npm notes its arguments; `ci` makes node_modules anew, with ESLint unless development tools are omitted.
+# npm notes its arguments; `ci` replaces node_modules, with ESLint unless development tools are omitted.
 NPM = """#!/bin/sh
 echo "$@" >>"$NPM_LOG"
 case "$*" in

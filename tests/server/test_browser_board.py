@@ -52,7 +52,7 @@ def test_only_what_changes_sides_turns_over(
 
 
 def random_game(spec: str, plies: int) -> str:
-    """The text of a game that goes on after so many random moves."""
+    """The text of a game that is still in play after `plies` random moves."""
     game = qizero.load_game(spec)
     for seed in range(100):
         rng, state, texts = random.Random(seed), game.new_initial_state(), list[str]()

@@ -15,11 +15,11 @@ import typer
 
 from qizero.base import results
 from qizero.base.console import make_console, show_error
+from qizero.base.signals import exits_on_signals
 from qizero.base.version import __version__
 from qizero.cli.bench import bench
 from qizero.cli.match_display import MatchDisplay
 from qizero.cli.options import SEEDS, JsonOption, SeedOption, check_json, problem_of
-from qizero.cli.signals import exits_on_signals
 from qizero.cli.tables import (
     show_analysis,
     show_games,

@@ -1,7 +1,7 @@
 """The HTTP API: games, opponents, the analysis of a position, health. Described at /api/openapi.json.
 
 Every error has the same body, `ErrorAnswer`. A request that does not fit the schema is a 422, an unknown game or
-opponent a 404, actions that cannot be played a 409, a player that failed a 500.
+opponent a 404, illegal actions a 409, a player that failed a 500.
 """
 
 from __future__ import annotations

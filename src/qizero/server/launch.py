@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import gc
 import os
-import signal
 import socket
 import sys
 import threading
@@ -15,11 +14,11 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import platformdirs
 import uvicorn
 
+from qizero.base.signals import end_signals
 from qizero.games.catalog import list_games, load_game
 from qizero.players.specs import make_player
 from qizero.server import messages
@@ -111,26 +110,15 @@ def ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
     """SIGTERM and SIGHUP end the server as Ctrl-C does, and Python after it: engines are processes that must be ended.
 
     uvicorn handles SIGTERM while it serves, and raises it again when it has finished. By default it would then end this
-    process on the spot. A SIGHUP that is ignored (nohup) stays ignored.
+    process on the spot.
     """
-    caught: list[int] = []
 
-    def end(number: int, frame: FrameType | None) -> None:
-        del frame
-        caught.append(number)
+    def end(number: int) -> None:
+        del number
         server.should_exit = True
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    with end_signals(end) as caught:
         yield
-        return
-    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        yield
-    finally:
-        if not caught:  # otherwise Python is about to end, which another signal must not prevent
-            for number, handler in before.items():
-                signal.signal(number, handler)
     if caught:
         raise SystemExit(128 + caught[0])
 

@@ -112,7 +112,7 @@ def level_row(game: Game, level: Level) -> OpponentRow:
 
 def engine_row(command: str) -> OpponentRow:
     """A Gomocup engine. Its command comes from the command line of the server, never from the page; the page sees only
-    the name of its program. Raises InvalidInputError for a command that cannot be divided into words."""
+    the name of its program. Raises InvalidInputError if the quotes of the command do not end."""
     try:
         words = shlex.split(command)
     except ValueError as error:
